@@ -1,7 +1,7 @@
-"""From what a command did in a run to the run's responses. A run of a command has no operations and no latencies.
+"""Converts what a command did in a run into the run's responses. A run of a command has no operations and no latencies.
 
-Where the command was repeated, amounts are those of one repetition. What the shell itself needs to start is subtracted:
-its time and CPU time as measured, its energy as the share of the run's that its time is.
+If the command was repeated, amounts are per repetition. The cost of starting the shell is subtracted: its time and CPU
+time as measured, its energy as the run's energy times the start's share of the run's time.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _AMOUNTS = (
     "energy_j",
     "energy_net_j",
     "energy_per_op_uj",
-)  # of a run's energies, those that a shell's start is part of
+)  # the energies of a run that include a shell's start
 
 
 @dataclass(frozen=True)
 class CommandFigures:
-    """What a run keeps of its command beside the energies."""
+    """The figures of a command's run other than its energies."""
 
     responses: list[ResponseValue]
     flags: list[str]
@@ -47,7 +47,7 @@ class CommandFigures:
 
 
 def printed_figures(ran: CommandRun, declared: Mapping[str, DeclaredResponse]) -> dict[str, float]:
-    """The declared responses, each of one repetition. Raises DatabaseError where the output lacks one."""
+    """Returns the declared responses, each per repetition. Raises DatabaseError if the output lacks one."""
     if ran.parts:
         return _printed_on_servers(ran.parts, declared)
     printed = figures(ran.text, declared, len(ran.repetitions))
@@ -57,7 +57,7 @@ def printed_figures(ran: CommandRun, declared: Mapping[str, DeclaredResponse]) -
 
 
 def _printed_on_servers(parts: Mapping[str, CommandRun], declared: Mapping[str, DeclaredResponse]) -> dict[str, float]:
-    """Joined as each response says, and those of each server beside."""
+    """Joins each response over the servers as the response declares, and adds each server's own value."""
     of_servers: dict[str, dict[str, float]] = {}
     for server, part in parts.items():
         try:
@@ -79,19 +79,19 @@ _JOINED: dict[str, Callable[[list[float]], float]] = {"mean": statistics.fmean, 
 def command_energies(
     found: RunEnergies, repetitions: int, shell_share: float, *, served: bool, operations: bool
 ) -> list[ResponseValue]:
-    """The energies that a command has, of one repetition and without its shell's start."""
+    """Returns the energies that a command has, per repetition and without its shell's start."""
     absent = {*(() if served else _OF_SERVERS), *(() if operations else ("energy_per_op_uj",))}
     kept = [only_whole(r, repetitions) if repetitions > 1 else r for r in found.responses if _base(r) not in absent]
     return [without_shell(r, shell_share) for r in kept]
 
 
 def _base(joules: ResponseValue) -> str:
-    """Its name without the server of a federation."""
+    """Returns the response's name without the server of a federation."""
     return joules.name.partition("@")[0]
 
 
 def without_shell(joules: ResponseValue, shell_share: float) -> ResponseValue:
-    """A run's response without the energy of its shell's start."""
+    """Returns a run's response without the energy of its shell's start."""
     if joules.value is None or not shell_share or _base(joules) not in _AMOUNTS:
         return joules
     factor = 1 - shell_share
@@ -100,26 +100,26 @@ def without_shell(joules: ResponseValue, shell_share: float) -> ResponseValue:
 
 
 def shell_share_of(run: Run) -> float:
-    """The share of a stored run's time that its shell's start was; 0 for a run without a shell."""
+    """Returns the shell start's share of a stored run's time, 0..1; 0 for a run without a shell."""
     if (shell := run.facts.get("shell")) is None or (active_s := run.value("active_s")) is None:
         return 0.0
     return float(shell["start_s"] / (active_s + shell["start_s"]))
 
 
 def shell_of_run(planned: PlannedRun, starts: Mapping[str, ShellStart]) -> ShellStart:
-    """What the start of the run's shell takes; nothing for a command without a shell."""
+    """Returns the cost of starting the run's shell; a zero cost for a command without a shell."""
     assert planned.command is not None
     shell = shell_of(planned.command)
     return NOTHING if shell is None else starts[shell]
 
 
 def shell_share(ran: CommandRun, start: ShellStart) -> float:
-    """The share of a repetition's time that the shell's start is; above 1 for a command shorter than that start."""
+    """Returns the shell start's share of a repetition's time. It exceeds 1 for a command shorter than that start."""
     return start.start_s / _active_s(ran)
 
 
 def _shorter_than_shell(ran: CommandRun, start: ShellStart) -> str | None:
-    """That the command takes no longer than its shell's start, in words; None where it takes longer."""
+    """Returns a flag if the command takes no longer than its shell's start, else None."""
     each_s = _active_s(ran)
     if each_s > start.start_s:
         return None
@@ -134,7 +134,7 @@ def command_figures(
     printed: Mapping[str, float],
     declared: Mapping[str, DeclaredResponse],
 ) -> CommandFigures:
-    """Everything but the energies, of one repetition."""
+    """Returns all figures except the energies, per repetition."""
     assert planned.command is not None
     count = len(ran.repetitions)
     settling_s = (intervals.settled_end_ns - intervals.active_end_ns) / 1e9
@@ -147,7 +147,7 @@ def command_figures(
         "device_read_bytes": _each(ran.storage.read_bytes, count),
         "device_write_bytes": _each(ran.storage.write_bytes, count),
     }
-    if ran.served is None:  # a client's bytes are not those of the server that stores them
+    if ran.served is None:  # the client's bytes are not those of the server that stores them
         values["process_read_bytes"] = _total([r.read_bytes for r in ran.repetitions], count)
         values["process_write_bytes"] = _total([r.write_bytes for r in ran.repetitions], count)
     elif ran.served.rss_peak_bytes is not None:
@@ -174,7 +174,7 @@ def command_figures(
 
 
 def _of_server(printed: Mapping[str, float], server: str) -> dict[str, float]:
-    """What the command printed on one server that other figures follow from."""
+    """Returns the figures that the command printed on one server and that other figures are computed from."""
     name = f"{OPERATIONS}@{server}"
     return {OPERATIONS: printed[name]} if name in printed else {}
 
@@ -189,14 +189,15 @@ def _per_server(of_servers: Sequence[tuple[str, CommandFigures]]) -> list[Respon
 
 
 def _active_s(ran: CommandRun) -> float:
-    """From exec to exit, the mean of the repetitions."""
+    """Returns the mean time from exec to exit over the repetitions, in s."""
     return sum(r.end_ns - r.start_ns for r in ran.repetitions) / 1e9 / len(ran.repetitions)
 
 
 def cpu_seconds(ran: CommandRun, start: ShellStart) -> float | None:
-    """Of the process tree, and of the server that the study started for it.
+    """Returns the CPU seconds of the process tree plus those of the server that the study started for it.
 
-    Below 0 where a command takes less than the shell's start varies: at 0, the mean of such runs would be too high.
+    The result may be below 0 if a command takes less time than the shell's start varies. It is not clamped, because the
+    mean of clamped runs would be too high.
     """
     tree_s = sum(r.cpu_user_s + r.cpu_system_s for r in ran.repetitions) / len(ran.repetitions)
     server = ran.served
@@ -244,7 +245,9 @@ def _facts(planned: PlannedRun, ran: CommandRun, start: ShellStart) -> dict[str,
 
 
 def remote_responses(events: Sequence[Event], repetitions: int, on: Collection[str]) -> list[ResponseValue]:
-    """What other servers did for a command, by the decisions of its federation. on: several servers that it ran on."""
+    """Returns what other servers did for a command, from the decisions of its federation. on: the servers that the
+    command ran on, if several.
+    """
     decided = [e for e in events if e["event"] == DECISION and e["outcome"]]
     found = []
     for server in ("", *on):
@@ -260,7 +263,7 @@ def remote_responses(events: Sequence[Event], repetitions: int, on: Collection[s
 
 
 def database_of_command(planned: PlannedRun, server: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a run keeps of the database below its command; None without one."""
+    """Returns the run record's facts about the command's database, or None if it has none."""
     if not system_of(planned).opens_database:
         return None
     return {
@@ -270,7 +273,7 @@ def database_of_command(planned: PlannedRun, server: Mapping[str, Any]) -> dict[
 
 
 def durability_of_command(planned: PlannedRun, ran: CommandRun) -> dict[str, Any] | None:
-    """What the server below a command promises; None without a server."""
+    """Returns the durability that the server of a command provides, or None without a server."""
     if not ran.durability:
         return None
     asked = {} if planned.durability_asked else {"asked": False}

@@ -1,4 +1,4 @@
-"""What all runs of a study share, and where one run's clients work."""
+"""The state that all runs of a study share, and the place where one run's clients work."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from edgejoule.study.servers import Home, Servers
 
 @dataclass(frozen=True)
 class RunContext:
-    """What all runs of a study share. The meter is open.
+    """The state that all runs of a study share. The meter is open.
 
-    least_s: a shorter run is lengthened or executed several times (edgejoule.study.run_length). executions: cell -> how
-    many form a replication of it, as the cell's first run found. reached_ops_s: cell without its load_percent -> its
-    rate at full load. cool_down: what is waited for before a run. servers: of the federation that the runs are on.
-    clocks: how the meters' times are checked.
+    least_s: shorter runs are lengthened or executed several times (edgejoule.study.run_length). executions: cell ->
+    executions per replication, as set by the cell's first run. reached_ops_s: cell without its load_percent -> its rate
+    at full load. cool_down: conditions awaited before a run. servers: the federation that the runs use. clocks: how the
+    meters' times are checked.
     """
 
     meters: Sequence[Meter]
@@ -48,19 +48,19 @@ class RunContext:
 
 @dataclass(frozen=True)
 class Site:
-    """What a run's clients work with. homes: where they run. still_s: how long the open database stands quiet."""
+    """Where a run's clients work. homes: where they run. still_s: how long the open database stays quiet, in s."""
 
     context: RunContext
-    homes: Mapping[str, Home]  # by server of the federation; without one ""
+    homes: Mapping[str, Home]  # by server of the federation; key "" without a federation
     group: MemoryGroup | None = None
     still_s: float = 0.0
 
     @property
     def home(self) -> Home:
-        """The first."""
+        """Returns the first home."""
         return next(iter(self.homes.values()))
 
     @property
     def in_group(self) -> list[str]:
-        """argv prefix that starts a client within the memory limit."""
+        """Returns the argv prefix that starts a client within the memory limit."""
         return self.group.command() if self.group else []

@@ -1,9 +1,9 @@
-"""Waiting before a run until the machine is as it was when the study began, so that a run does not pay for those before
-it: the processor as cool, and the power at idle the same.
+"""Waits before a run until the processor's temperature and the idle power are what they were when the study began, so
+that a run does not depend on the runs before it.
 
-Waiting does not raise a power. Where idle power lies below that of the begin, something else was at work then: the run
-does not wait for it, and says so. A model's idle power follows from the utilisation and says nothing that temperature
-and load do not: with modelled joules only the temperature is awaited.
+Waiting cannot raise power. If idle power is now below its value at the beginning, something else was running then: the
+run starts without waiting and records a doubt. A model computes idle power from utilisation, which adds nothing to
+temperature and load; with modelled joules only the temperature is awaited.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from edgejoule.meters.sampler import Sampler
 from edgejoule.study.run_length import first_reading_s, shortest_s
 
 POLL_S = 0.5
-LOOK_S = 1.0  # at idle power, unless the meter needs longer
+LOOK_S = 1.0  # how long idle power is measured, unless the meter needs longer
 
 
 @dataclass(frozen=True)
 class IdlePower:
-    """Mean power when the study began, of a time without work, and how far from it a run may begin.
+    """Mean power without work when the study began, and how far from it a run may begin, both in W.
 
-    tolerance_w: what the experiment allows, and what two such looks may differ by the meter's own noise (k=2).
+    tolerance_w: the experiment's tolerance plus the difference that the meter's noise (k=2) can cause between two
+    readings.
     """
 
     start_w: float
@@ -40,7 +41,9 @@ class IdlePower:
 
 @dataclass(frozen=True)
 class CoolDown:
-    """What is waited for, at most limit_s: start_c + margin_c, and idle power. None: not, why_not says the reason."""
+    """The conditions awaited for at most limit_s: temperature start_c + margin_c, and idle power. A condition that is
+    None is not awaited; why_not gives the reason.
+    """
 
     start_c: float | None
     margin_c: float
@@ -55,10 +58,11 @@ class CoolDown:
         clock_s: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> dict[str, Any]:
-        """Wait; what a run keeps of it (facts.cool_down). read_w: a look at idle power, None where it failed.
+        """Waits, and returns the facts for the run record (facts.cool_down). read_w: measures idle power, returns None
+        if that failed.
 
-        settled: all that is waited for; None where one of it could not be read at the end. A look at power that failed
-        is made again.
+        settled: whether all conditions were met; None if one could not be read at the end. A failed power reading is
+        repeated.
         """
         began_s = clock_s()
         while True:
@@ -98,7 +102,7 @@ class CoolDown:
 
 
 def doubts(kept: dict[str, Any] | None) -> list[str]:
-    """What a cool-down that did not settle makes of a run, in words."""
+    """Returns the flags of a run whose cool-down did not settle."""
     if kept is None or kept["settled"]:
         return []
     return [*_too_warm(kept), *_other_power(kept)]
@@ -128,9 +132,11 @@ def _other_power(kept: dict[str, Any]) -> list[str]:
 
 
 def cool_down(timing: Timing, meters: Sequence[Meter], kept: dict[str, Any] | None) -> CoolDown | None:
-    """The machine as it is now, before anything has run, is what each run waits for. The meters are open.
+    """Records the present state of the machine, before anything has run, as the state that each run waits for. The
+    meters are open.
 
-    kept: idle power as it was when a study that is resumed began. Raises UsageError where there is nothing to go by.
+    kept: idle power at the beginning of a study that is resumed. Raises UsageError if neither temperature nor power can
+    be read.
     """
     if not timing.cool_down_s_max:
         return None
@@ -145,7 +151,7 @@ def cool_down(timing: Timing, meters: Sequence[Meter], kept: dict[str, Any] | No
 
 
 def look(meter: Meter, least_s: float = LOOK_S) -> Energy:
-    """The energy of a short time without work, of the meter that is open. Raises MeterError when it broke off."""
+    """Measures the energy of a short time without work with the open meter. Raises MeterError if the meter stopped."""
     with Sampler(meter) as sampler:
         time.sleep(first_reading_s(meter))
         start_ns = time.monotonic_ns()

@@ -1,4 +1,4 @@
-"""From the events of a driver's executions to responses, flags and refusals of a run."""
+"""Converts the events of a driver's executions into responses, flags and errors of a run."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ NOT_SETTLED = "not settled within the time limit: settled figures are a lower bo
 
 
 def check_data(end: Event, planned: PlannedRun, missed: str | None = None) -> None:
-    """Raise DatabaseError for a run that read wrong data or did nothing. missed: why a written row may be absent."""
-    # workloads of other kinds ask for keys that nobody wrote, as their originals do
+    """Raises DatabaseError for a run that read wrong data or did no operations. missed: why a written row may be
+    absent.
+    """
+    # workloads of other kinds request keys that nobody wrote, as their originals do
     if end["not_found"] and planned.kind == CORE and not missed:
         raise DatabaseError(
             f"wrong data: {end['not_found']} of {end['operations']} operations did not find a loaded row"
@@ -37,7 +39,7 @@ def check_data(end: Event, planned: PlannedRun, missed: str | None = None) -> No
 
 
 def driver_flags(executions: Sequence[Execution], totals: Totals, missed: str | None = None) -> list[str]:
-    """What makes a finished run doubtful."""
+    """Returns the flags of a finished run."""
     flags = []
     if not all(e.settled["complete"] for e in executions):
         flags.append(NOT_SETTLED)
@@ -54,7 +56,9 @@ def driver_flags(executions: Sequence[Execution], totals: Totals, missed: str | 
 
 
 def outages(totals: Totals, gap_s_max: float) -> list[str]:
-    """A time without a success that is longer than the experiment allows, and what befell the server."""
+    """Returns a flag for a time without a success that exceeds the experiment's limit, and one for each incident of the
+    server.
+    """
     gap = totals.longest_gap
     if gap.seconds <= gap_s_max:
         return [*totals.incidents]
@@ -63,7 +67,7 @@ def outages(totals: Totals, gap_s_max: float) -> list[str]:
 
 
 def short_of_target(executions: Sequence[Execution], *, load_curve: bool) -> list[str]:
-    """A rate that was not sustained: the load was not the one that was asked for."""
+    """Returns a flag if the requested rate was not sustained."""
     share = reached_share(executions)
     if share is None or share >= share_min(load_curve=load_curve):
         return []
@@ -71,7 +75,7 @@ def short_of_target(executions: Sequence[Execution], *, load_curve: bool) -> lis
 
 
 def rate_responses(executions: Sequence[Execution]) -> list[ResponseValue]:
-    """The rate asked for, and how much of it was reached; nothing where none was asked for."""
+    """Returns the requested rate and the share of it that was reached; empty if no rate was requested."""
     asked = executions[0].start["target_ops_s"]
     if asked is None:
         return []
@@ -84,10 +88,11 @@ _BYTES = ("process_read_bytes", "process_write_bytes", "device_read_bytes", "dev
 
 
 def driver_responses(t: Totals, served: ServerUse | None = None) -> list[ResponseValue]:
-    """All responses without energy, amounts per execution. A figure the driver could not read is missing.
+    """Returns all responses without energy; amounts are per execution. A figure that the driver could not read is
+    missing.
 
-    With a server, CPU time is the client's and the server's together, and bytes are the device's alone, with those of
-    other programs: what a process writes goes to sockets, too.
+    With a server, CPU time is the sum of client and server. Bytes are those of the device and include other programs: a
+    process's own counters include its sockets.
     """
     if served:
         t = dataclasses.replace(
@@ -107,7 +112,7 @@ def driver_responses(t: Totals, served: ServerUse | None = None) -> list[Respons
         **{name: value / t.executions for name, value in t.of_database.items()},
         "reads_before_write_per_op": t.read_before_write / t.operations,
     }
-    if t.driver_share or not served:  # the real YCSB has none
+    if t.driver_share or not served:  # the real YCSB does not report it
         values["driver_share"] = t.driver_share["share"] if t.driver_share else None
     if served:
         values |= _of_server(t, served)
@@ -123,7 +128,7 @@ def driver_responses(t: Totals, served: ServerUse | None = None) -> list[Respons
 
 
 def _requests_per_op(t: Totals) -> dict[str, float | None]:
-    """Of the database at its own seam, where the adapter has one, and of the whole block device."""
+    """Returns requests per operation at the adapter's I/O interface, if it has one, and at the whole block device."""
     own: dict[str, float | None] = {f"io_{name}_per_op": count / t.operations for name, count in t.io.items()}
     for name in ("device_reads", "device_writes", "device_flushes"):
         own[f"{name}_per_op"] = None if (count := t.usage[name]) is None else count / t.operations
@@ -139,7 +144,9 @@ def _cpu_us_per_op(t: Totals, served: ServerUse | None) -> float | None:
 
 
 def _of_server(t: Totals, served: ServerUse) -> dict[str, float | None]:
-    """Client and server apart. The client's share of the CPU time is told instead of the driver's own."""
+    """Returns the CPU time of client and server separately. The client's share of the CPU time replaces the driver's
+    share.
+    """
     whole, client = _cpu_us_per_op(t, served), _cpu_us_per_op(t, None)
     server = None if served.cpu_s is None else served.cpu_s * 1e6 / t.operations
     return {

@@ -1,4 +1,4 @@
-"""Executing a run once: the client of each kind of system under test on its data, as events."""
+"""Executes a run once and returns events: one client for each kind of system under test."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ from edgejoule.study.in_step import run_in_step
 
 @dataclass(frozen=True)
 class Executed:
-    """The client's events of each execution. served: what a server used, server_facts: what the run keeps of it.
-
-    ran: by a command.
+    """The client's events of each execution. served: the server's resource use. server_facts: the server's facts for
+    the run record. ran: the result of a command.
     """
 
     streams: list[list[dict[str, Any]]]
@@ -37,19 +36,19 @@ class Executed:
 
     @property
     def parts(self) -> Collection[str]:
-        """Servers that a command ran on at once."""
+        """Returns the servers that a command ran on at once."""
         return self.ran.parts if self.ran else ()
 
 
 @singledispatch
 def execute(system: SystemUnderTest, paths: Sequence[Path], site: Site) -> Executed:
-    """Execute a run once on the data at each path. Raises DatabaseError."""
+    """Executes a run once on the data at each path. Raises DatabaseError."""
     raise AssertionError(f"no way to execute {system}")
 
 
 @execute.register(Served)
 def _served(system: Served, paths: Sequence[Path], site: Site) -> Executed:
-    """One execution on a server that is started for it and stopped after it."""
+    """Runs one execution on a server that is started before it and stopped after it."""
     assert len(paths) == 1, "runs on servers are not executed several times"
     with serving(system.server(paths[0], site.in_group)) as served:
         client = system.client(served, site.context.timing, site.context.on_event, site.in_group, site.still_s)
@@ -58,7 +57,7 @@ def _served(system: Served, paths: Sequence[Path], site: Site) -> Executed:
         used, facts = served.served(), {**served.server.facts(), "client": system.client_name}
         begin = next(e["active_start_ns"] for e in events if e["event"] == "active_end")
         end = next(e["monotonic_ns"] for e in events if e["event"] == "settled")
-        if served.trouble:  # it is over, or the run would have failed
+        if served.trouble:  # the trouble is over, or the run would have failed
             events[-1] = {**events[-1], "incidents": [*events[-1]["incidents"], f"{served.trouble} for a while"]}
         if served.server.observed:
             events[-1] = {**events[-1], "data_bytes": data_bytes(served.server.data)}
@@ -69,9 +68,10 @@ def _served(system: Served, paths: Sequence[Path], site: Site) -> Executed:
 
 @execute.register(Command)
 def _commanded(system: Command, paths: Sequence[Path], site: Site) -> Executed:
-    """The command as often as there are paths, which are the same; with a database server of its own where it has one.
+    """Runs the command once per path; all paths are the same. Starts a database server for it if the command declares
+    one.
 
-    On several servers of a federation at once, with data of its own on each.
+    On several servers of a federation the command runs on all at once, each with its own data.
     """
     prefix = [*site.in_group, *site.home.prefix]
     server = system.server(paths[0], prefix)
@@ -82,7 +82,7 @@ def _commanded(system: Command, paths: Sequence[Path], site: Site) -> Executed:
 def _commanded_with(
     server: DatabaseServer, prefix: Sequence[str], system: Command, paths: Sequence[Path], site: Site
 ) -> CommandRun:
-    """The command with a database server of its own."""
+    """Runs the command with a database server that is started for it."""
     with serving(server) as served:
         client = CommandClient(
             system.run, paths[0], len(paths), site.context.timing, site.context.on_event, served=served, prefix=prefix,
@@ -99,7 +99,7 @@ def _commanded_with(
 
 
 def _commanded_on(planned: PlannedRun, paths: Sequence[Path], site: Site) -> CommandRun:
-    """The command without a database server, on each server of the federation that it loads."""
+    """Runs the command without a database server, on each server of the federation that it loads."""
     context, homes, on_event = site.context, site.homes, _one_at_a_time(site.context.on_event)
 
     def client(server: str, paths: Sequence[Path], ready: Callable[[], object]) -> CommandClient:
@@ -117,7 +117,7 @@ def _commanded_on(planned: PlannedRun, paths: Sequence[Path], site: Site) -> Com
 
 
 def _one_at_a_time(hear: Callable[[Event], None]) -> Callable[[Event], None]:
-    """The listener for threads that report at the same time."""
+    """Returns a listener that several threads may call at the same time."""
     hearing = threading.Lock()
 
     def one(event: Event) -> None:
@@ -129,7 +129,7 @@ def _one_at_a_time(hear: Callable[[Event], None]) -> Callable[[Event], None]:
 
 @execute.register(Embedded)
 def _embedded(system: Embedded, paths: Sequence[Path], site: Site) -> Executed:
-    """One execution on each path; in step, but where they would share the memory they are limited to."""
+    """Runs one execution on each path. They run in step, unless they would share a memory limit."""
     timing, several, home, still_s = site.context.timing, len(paths) > 1 and site.group is None, site.home, site.still_s
     hear_all = _one_at_a_time(site.context.on_event)
 

@@ -1,4 +1,4 @@
-"""What one execution of the driver, or several back to back, gave: totals, merged latencies, the two intervals."""
+"""The results of one execution of the driver or several back to back: totals, merged latencies, the two intervals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class Execution:
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> Execution:
-        """From the driver's events, which are complete (databases.Driver.run); of several at once, first to last."""
+        """Builds an execution from the driver's complete events (databases.Driver.run); for executions at once, in
+        order from first to last.
+        """
         by_kind = {e["event"]: e for e in events}
         begins = [e["active_start_ns"] for e in events if e["event"] == "active_end"]
         by_kind["active_end"] = {**by_kind["active_end"], "active_start_ns": min(begins)}
@@ -32,17 +34,17 @@ class Execution:
 
     @property
     def active_s(self) -> float:
-        """First measured operation to last acknowledgement."""
+        """Returns the time from the first measured operation to the last acknowledgement, in s."""
         return float(self.active_end["monotonic_ns"] - self.active_end["active_start_ns"]) / 1e9
 
     @property
     def settled_s(self) -> float:
-        """First measured operation to settled."""
+        """Returns the time from the first measured operation to settled, in s."""
         return float(self.settled["monotonic_ns"] - self.active_end["active_start_ns"]) / 1e9
 
 
 class LongestGap(NamedTuple):
-    """The longest time of an execution without a success, and when it began, from the first operation on."""
+    """The longest time of an execution without a success, and when it began after the first operation; both in s."""
 
     seconds: float
     from_s: float
@@ -50,11 +52,12 @@ class LongestGap(NamedTuple):
 
 @dataclass(frozen=True)
 class Totals:
-    """Over all executions of a run: sums, where a sum has sense; None where a part could not be read.
+    """Figures over all executions of a run, summed where a sum has meaning. None where a part could not be read.
 
-    io: requests at the adapter's own seam; empty where there is none. of_database: by response, what only some
-    databases tell. failures: operations that failed, which are in no other figure. incidents: what befell the server.
-    latency_us: (operation, measure, statistic) -> µs, for mean, p50, p95, p99, p999 of service and intended latency.
+    io: requests at the adapter's I/O interface; empty if it has none. of_database: response -> a value that only some
+    databases report. failures: operations that failed; no other figure includes them. incidents: what happened to the
+    server. latency_us: (operation, measure, statistic) -> µs, for mean, p50, p95, p99, p999 of service and intended
+    latency.
     """
 
     executions: int
@@ -86,7 +89,9 @@ _IO = ("reads", "writes", "flushes", "read_bytes", "write_bytes")
 
 
 def intervals_of(executions: Sequence[Execution]) -> Intervals:
-    """From the first one's first operation to the last one's end; of several, complete when all are."""
+    """Returns the intervals from the first execution's first operation to the last execution's end. They are complete
+    if every execution's are.
+    """
     first, last = executions[0], executions[-1]
     return Intervals(
         first.active_end["active_start_ns"],
@@ -97,16 +102,18 @@ def intervals_of(executions: Sequence[Execution]) -> Intervals:
 
 
 def worked_share(executions: Sequence[Execution]) -> float:
-    """Of the time from the first operation to the end of the last execution: what the settled intervals fill."""
+    """Returns the share of the time from the first operation to the end of the last execution that the settled
+    intervals fill.
+    """
     i = intervals_of(executions)
     return sum(e.settled_s for e in executions) * 1e9 / (i.settled_end_ns - i.active_start_ns)
 
 
 def reached_share(executions: Sequence[Execution]) -> float | None:
-    """How long the operations should have taken at the rate asked for / how long they took.
+    """Returns the time that the operations should have taken at the requested rate divided by the time they took.
 
-    At a fixed rate this is the rate reached / the rate asked for. None: no rate was asked for, or the client does not
-    say how long its schedule takes.
+    At a fixed rate this equals the reached rate / the requested rate. None if no rate was requested, or the client does
+    not report the length of its schedule.
     """
     scheduled_s = _sum([_scheduled_s(execution) for execution in executions])
     return None if scheduled_s is None else min(1.0, scheduled_s / sum(execution.active_s for execution in executions))
@@ -120,7 +127,9 @@ def _scheduled_s(execution: Execution) -> float | None:
 
 
 def totals_of(executions: Sequence[Execution]) -> Totals:
-    """Of one execution its own figures; of several sums, the greatest peak, merged histograms, the last one's data."""
+    """Returns the totals: one execution's own figures; for several, sums, the greatest peak, merged histograms and the
+    last one's data.
+    """
     ends = [e.end for e in executions]
     latencies, latency_us = _latencies(ends)
     return Totals(
@@ -151,7 +160,7 @@ def _longest_gap(execution: Execution) -> LongestGap:
     return LongestGap(end["longest_gap_ns"] / 1e9, (end["longest_gap_start_ns"] - begin_ns) / 1e9)
 
 
-#: Response -> eco's count since the database was opened, among the database's own counters.
+#: Response -> eco's counter since the database was opened, among the database's counters.
 _REMOTE = {
     "remote_fallbacks": "eco.fell_back",
     "remote_moved_bytes": "eco.bytes_moved",
@@ -175,7 +184,7 @@ _WRITES = ("UPDATE", "INSERT", "READ-MODIFY-WRITE", "DELETE")
 
 
 def _syncs_per_write(ends: Sequence[Event]) -> float | None:
-    """Syncs that the database's parts told, for each write that succeeded; None without either."""
+    """Returns the syncs that the database reports per successful write; None if either is missing."""
     syncs = [c["syncs"] for e in ends for c in e["components"].values() if c.get("syncs") is not None]
     service = [x for e in ends for x in e["latencies"] if x["measure"] == "service" and x["operation"] in _WRITES]
     writes = sum(x["returns"].get("OK", 0) for x in service)

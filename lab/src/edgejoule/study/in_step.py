@@ -1,8 +1,8 @@
-"""Several executions of the driver one directly after another: opening and closing lie before and behind all of them.
+"""Runs several executions of the driver back to back, with all opening before the first and all closing after the last.
 
-Every driver opens its database and waits for a word; one after another they work until they have settled; then all
-close. What would otherwise lie between two executions, a start of the program and an open and close of the database, is
-longer than a thousand operations take. At most STANDING_MAX wait at a time.
+Every driver opens its database and waits for a message; one after another they work until settled; then all close.
+Otherwise a program start and a database open and close would lie between two executions, longer than a thousand
+operations take. At most STANDING_MAX drivers wait at a time.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from typing import Any
 
 from edgejoule.databases.driver import Driver, Event
 
-STANDING_MAX = 128  # each is a process with a database open: 3 MB of its own for RocksDB's 18
-_LOOK_S = 0.2  # how late the end of a driver that failed may be seen
+STANDING_MAX = 128  # each is a process with an open database: 3 MB of private memory of RocksDB's 18
+_LOOK_S = 0.2  # the longest delay until the failure of a driver is seen
 
 
 def run_in_step(
     make: Callable[[int, Callable[[Event], None]], Driver], count: int, last_word: str = "settled"
 ) -> list[list[dict[str, Any]]]:
-    """The events of each execution. make: number and listener -> a driver that keeps step (Driver.step). last_word: the
-    event of the very last one after which all may close; quiet_end where it stands still when it has settled.
+    """Runs the executions and returns the events of each. make: number and listener -> a driver that runs in step
+    (Driver.step). last_word: the event of the last driver after which all may close; quiet_end if it stays quiet
+    after settling.
 
-    Raises what a driver's run raises; the others are then stopped.
+    Raises what a driver's run raises, after stopping the others.
     """
     found: list[list[dict[str, Any]]] = []
     for begin in range(0, count, STANDING_MAX):
@@ -36,11 +37,11 @@ def run_in_step(
 
 
 class _Step:
-    """One driver, and what it has said so far."""
+    """One driver and the events that it has reported so far."""
 
     def __init__(self, make: Callable[[int, Callable[[Event], None]], Driver], number: int) -> None:
         self._said = {name: threading.Event() for name in ("start", "settled", "quiet_end")}
-        self.following: Driver | None = None  # goes on as soon as this one has settled
+        self.following: Driver | None = None  # starts when this one has settled
         self.driver = make(number, self._hear)
         self.events: Future[list[dict[str, Any]]] | None = None
 
@@ -51,7 +52,7 @@ class _Step:
             self._said[event["event"]].set()
 
     def wait(self, event: str) -> None:
-        """Until the driver has said it. Raises what its run raised."""
+        """Waits until the driver has reported the event. Raises what its run raised."""
         assert self.events is not None, "it was started"
         while not self._said[event].wait(_LOOK_S):
             if self.events.done():

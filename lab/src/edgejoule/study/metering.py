@@ -1,7 +1,7 @@
-"""The meters of a study while a run is under way: the first one's joules are the run's, the others check it.
+"""The meters of a study during a run: the first one gives the run's joules, the others check it.
 
-What they say goes into the store as it comes. Two meters disagree when their joules of the same domain differ by more
-than both uncertainties allow, or when what is inside (a package) takes more than what is around it (board, wall).
+Readings go into the store as they arrive. Two meters disagree if their joules of the same domain differ by more than
+both uncertainties allow, or if an inner domain (package) takes more than an outer one (board, wall).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from edgejoule.meters.sampler import LivePower, Sampler, SamplerCost
 from edgejoule.store import Intervals, Store, StoredTrace
 from edgejoule.study.run_clocks import ClockFindings, ClockPlan, RunClocks
 
-COST_MAX = 0.02  # share of a core that sampling may take before it is told
-_AROUND = [Domain.CORE, Domain.PACKAGE, Domain.BOARD, Domain.WALL]  # each is inside the next one
+COST_MAX = 0.02  # share of a core; sampling that costs more is reported
+_AROUND = [Domain.CORE, Domain.PACKAGE, Domain.BOARD, Domain.WALL]  # each domain is inside the next one
 
 
 @dataclass
 class Metered:
-    """What a metered stretch of time left. readings: by meter, in the study's order. Filled when the block ends."""
+    """The readings of a metered period, by meter in the study's order. Filled when the block ends."""
 
     readings: list[list[Readings]] = field(default_factory=list)
     costs: list[SamplerCost] = field(default_factory=list)
@@ -34,13 +34,13 @@ class Metered:
 
     @property
     def primary(self) -> Sequence[Readings]:
-        """Of the meter whose joules are the run's."""
+        """Returns the readings of the meter that gives the run's joules."""
         return self.readings[0]
 
 
 @dataclass(frozen=True)
 class Metering:
-    """The opened meters, and where their readings go. clocks: how the meters' times are checked."""
+    """The open meters and the store of their readings. clocks: how the meters' times are checked."""
 
     store: Store
     experiment_id: int
@@ -50,10 +50,10 @@ class Metering:
 
     @contextlib.contextmanager
     def during(self, run_index: int) -> Iterator[Metered]:
-        """Sample from the begin to the end of the block, and the markers around it. What an earlier try of the run left
-        is forgotten.
+        """Samples from the beginning to the end of the block, including the markers around it. Discards readings of an
+        earlier attempt of the run.
 
-        Raises MeterError when a meter broke off, StoreError when the readings could not be kept.
+        Raises MeterError if a meter stopped, StoreError if the readings could not be stored.
         """
         run_id = self.store.begin(self.experiment_id, run_index)
         samplers = [Sampler(meter, listener=None if i else self.on_power) for i, meter in enumerate(self.meters)]
@@ -82,15 +82,15 @@ class Metering:
         metered.readings = [list(own) for own in (self._readings(run_id) if related else readings)]
 
     def _readings(self, run_id: int) -> list[list[StoredTrace]]:
-        """By meter, in the study's order."""
+        """Returns the readings by meter, in the study's order."""
         stored = self.store.readings(run_id)
         return [[each for each in stored if each.channel.meter == meter.name] for meter in self.meters]
 
 
 def checked(metered: Metered, intervals: Intervals, settled: Energy | None = None) -> tuple[dict[str, Any], list[str]]:
-    """What the run keeps of its metering (see schemas/run-record.schema.json), and what is doubtful about it.
+    """Returns the metering facts of the run (schemas/run-record.schema.json) and its flags.
 
-    settled: the primary meter's energy of the settled interval, where it is known already.
+    settled: the primary meter's energy of the settled interval, if already computed.
     """
     begin_ns, end_ns = intervals.active_start_ns, intervals.settled_end_ns
     assert settled is None or (settled.start_ns, settled.end_ns) == (begin_ns, end_ns), "of the run's interval"
@@ -121,7 +121,7 @@ def checked(metered: Metered, intervals: Intervals, settled: Energy | None = Non
 
 
 def disagreement(name: str, one: Energy, other_name: str, other: Energy) -> str | None:
-    """Why two meters cannot both be right, in words; None when they can, or when either has no energy."""
+    """Returns a message if the two meters cannot both be right; None if they can, or if either has no energy."""
     if one.energy_j is None or other.energy_j is None:
         return None
     allowed_j = math.hypot(one.uncertainty_k2_j or 0.0, other.uncertainty_k2_j or 0.0)
@@ -140,7 +140,7 @@ def disagreement(name: str, one: Energy, other_name: str, other: Energy) -> str 
 
 
 def energy_facts(found: Energy) -> dict[str, Any]:
-    """A meter's energy of the settled interval, as the run's record has it."""
+    """Returns a meter's energy of the settled interval in the form of the run record."""
     return {
         "domain": str(found.domain),
         "method": str(found.method),

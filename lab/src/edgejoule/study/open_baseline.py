@@ -1,8 +1,9 @@
-"""The database open but quiet, before and after a run: how long it stands so, and what the driver told of it.
+"""The open but quiet database before and after a run: the length of these windows and what the driver reports about
+them.
 
-The driver stands still for the databases it opens itself (--quiet-before-s, --quiet-after-s). Of several executions
-that form a run the first does it before, the last after. A database with a process of its own needs but another source
-of the same `QuietWindows`.
+The driver stays quiet for the databases that it opens itself (--quiet-before-s, --quiet-after-s). If several executions
+form a run, the first has the window before, the last the window after. A database with its own process only needs
+another source of the same `QuietWindows`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from edgejoule.study.run_energy import QuietWindows
 
 @dataclass(frozen=True)
 class OpenDatabase:
-    """Its quiet windows, what the run keeps of them beside the power, and what is doubtful about them."""
+    """The quiet windows of the open database, their facts for the run record other than power, and their flags."""
 
     windows: QuietWindows
     facts: dict[str, Any] = field(default_factory=dict)
@@ -29,14 +30,14 @@ class OpenDatabase:
 
 
 def quiet_s(timing: Timing, method: Method) -> float:
-    """How long each window is: as the experiment says, else idle_s, but nothing for joules of a model."""
+    """Returns the length of each window in s: the experiment's value, else idle_s, and 0 for modelled joules."""
     if timing.quiet_s is not None:
         return timing.quiet_s
     return 0.0 if method is Method.MODELLED else timing.idle_s
 
 
 def check_responses(spec: Spec, method: Method) -> None:
-    """Refuse a declared response that no run of this study could have. Raises UsageError."""
+    """Refuses a declared response that no run of this study could have. Raises UsageError."""
     if quiet_s(spec.timing, method) > 0:
         return
     for name in {BASELINE_POWER["quiet"], BASELINE_NET["quiet"]} & set(spec.analysis.responses):
@@ -47,7 +48,7 @@ def check_responses(spec: Spec, method: Method) -> None:
 
 
 def open_database(events: Sequence[Event], timing: Timing, method: Method) -> OpenDatabase:
-    """What the driver's events of all executions of a run say of the windows."""
+    """Reads the windows from the driver's events of all executions of a run."""
     ends = {event["place"]: event for event in events if event["event"] == "quiet_end"}
     if not {"before", "after"} <= set(ends):
         return OpenDatabase(QuietWindows(why_none=_why_none(timing, method)))

@@ -1,18 +1,18 @@
-"""What other programs did while a run was measured: everything on this machine that is not the run's.
+"""Measures what other programs did during a run: everything on this machine that is not part of the run.
 
-The run's own are this program and all processes below it: driver, servers, sampler, and those of them that ended, whose
-use their parent's counters hold. Everything else is other programs'.
+The run consists of this program and all processes below it: driver, servers, sampler, and their ended children, whose
+use the parent's counters contain. Everything else counts as other programs.
 
-CPU time: all CPUs' time less what was idle, waiting or stolen. Kernel threads and interrupts work for both sides (they
-write back what both have written), so their time is shared in proportion to the processes' time. Where they cannot be
-seen (in most containers) their time counts as other programs'.
+CPU time: the time of all CPUs minus idle, waiting and stolen time. Kernel threads and interrupts work for both sides
+(they write back what both have written), so their time is shared in proportion to the processes' time. Where they are
+not visible (in most containers) their time counts as other programs'.
 
-Bytes: what all processes fetched from storage or made dirty in the page cache (/proc/vmstat), less what the run's own
-did (/proc/PID/io). The kernel adds to both in the same place, on behalf of the process that wrote; so a write counts
-once, for whoever caused it, and not again for the thread that carries it out or for the journal. Writes of other
-programs past the page cache (O_DIRECT) are not in it. Of the whole machine, not of one device.
+Bytes: what all processes read from storage or made dirty in the page cache (/proc/vmstat), minus the run's own
+(/proc/PID/io). The kernel counts both in the same place, for the process that wrote. A write therefore counts once, for
+the process that caused it, and not a second time for the thread that carries it out or for the journal. Writes of other
+programs past the page cache (O_DIRECT) are not counted. Bytes cover the whole machine, not one device.
 
-What cannot be read is None, never zero.
+A value that cannot be read is None, never zero.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from edgejoule.machine.files import read_bytes
 from edgejoule.store import ResponseValue
 from edgejoule.study.run_energy import response
 
-OWN_SHARE_MAX = 0.1  # of the run's own CPU time or bytes; beyond it a run is flagged
-AT_REST_SHARE_MAX = 0.1  # of all CPUs, where the run itself is rest
+OWN_SHARE_MAX = 0.1  # of the run's own CPU time or bytes; a run with more is flagged
+AT_REST_SHARE_MAX = 0.1  # of all CPUs, for an idle run
 CPU_S_MIN = 0.05  # the counters step by 0.01 s for each CPU and process
 BYTES_MIN = 1_000_000
 BYTES_PER_S_MIN = 100_000
@@ -50,8 +50,8 @@ _KERNEL_THREAD = 0x00200000  # PF_KTHREAD among the flags of /proc/PID/stat
 
 @dataclass(frozen=True)
 class ProgramCounters:
-    """The counters at one moment. idle_s: of all CPUs, idle, waiting and stolen. kernel_s: of kernel threads and
-    interrupts. Bytes: of the whole machine, and the run's own of them.
+    """The counters at one moment. idle_s: idle, waiting and stolen time of all CPUs. kernel_s: CPU time of kernel
+    threads and interrupts. Bytes: of the whole machine, and the run's own part.
     """
 
     at_s: float
@@ -76,8 +76,8 @@ class _Process(NamedTuple):
 def look(
     proc: Path | None = None, pid: int | None = None, clock_s: Callable[[int], float] = process_clock.cpu_s
 ) -> ProgramCounters | None:
-    """Read the counters now; None where /proc does not tell. pid: of the process above all of the run's. clock_s: CPU
-    time of a kernel thread.
+    """Reads the counters now; returns None if /proc lacks them. pid: the root process of the run. clock_s: CPU time of
+    a kernel thread in s.
     """
     proc = proc or PROC
     try:
@@ -97,7 +97,9 @@ def look(
 
 
 def _own_and_kernel_s(proc: Path, pid: int, clock_s: Callable[[int], float]) -> tuple[list[_Process], float]:
-    """A process and all below it, and the CPU time of the kernel's threads. Raises OSError when it has ended."""
+    """Returns a process with all its descendants, and the CPU time of the kernel's threads. Raises OSError if the
+    process has ended.
+    """
     if (numbers := _at_and_below(f"{proc}", pid)) is not None:
         return list(_processes(proc, numbers).values()), _kernel_s(proc, clock_s)
     processes = _processes(proc, [int(name) for name in os.listdir(proc) if name.isdecimal()])  # noqa: PTH208 - as above
@@ -106,7 +108,7 @@ def _own_and_kernel_s(proc: Path, pid: int, clock_s: Callable[[int], float]) -> 
 
 
 def _kernel_s(proc: Path, clock_s: Callable[[int], float]) -> float:
-    """CPU time of the kernel's threads; 0 where they cannot be seen, as in most containers."""
+    """Returns the CPU time of the kernel's threads in s; 0 where they are not visible, as in most containers."""
     above = _processes(proc, [_KTHREADD]).get(_KTHREADD)
     if above is None or not above.flags & _KERNEL_THREAD:
         return 0.0
@@ -118,7 +120,7 @@ def _kernel_s(proc: Path, clock_s: Callable[[int], float]) -> float:
 
 
 def _processes(proc: Path, numbers: Iterable[int]) -> dict[int, _Process]:
-    """Those of them that have not ended."""
+    """Returns the processes that have not ended, by number."""
     found = {}
     for number in numbers:
         try:
@@ -133,7 +135,9 @@ def _processes(proc: Path, numbers: Iterable[int]) -> dict[int, _Process]:
 
 
 def _at_and_below(proc: str, pid: int) -> list[int] | None:
-    """A process and all below it. None: it has ended, or the kernel lists no children (CONFIG_PROC_CHILDREN)."""
+    """Returns the ids of a process and all its descendants. None if it has ended, or if the kernel lists no children
+    (CONFIG_PROC_CHILDREN).
+    """
     if (waiting := _children(proc, pid)) is None:
         return None
     found = [pid]
@@ -144,7 +148,7 @@ def _at_and_below(proc: str, pid: int) -> list[int] | None:
 
 
 def _children(proc: str, pid: int) -> list[int] | None:
-    """Of all threads of a process. None where it has ended, or the kernel lists none."""
+    """Returns the children of all threads of a process. None if it has ended, or if the kernel lists none."""
     found = None
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"{proc}/{pid}/task"):  # noqa: PTH208 - names are what is needed
@@ -154,7 +158,7 @@ def _children(proc: str, pid: int) -> list[int] | None:
 
 
 def _first_bytes(path: str) -> bytes:
-    """The text of a process's stat, which one read gives."""
+    """Returns the text of a process's stat file with a single read."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.read(descriptor, _STAT_BYTES_MAX)
@@ -163,13 +167,13 @@ def _first_bytes(path: str) -> bytes:
 
 
 def _number_after(text: bytes, name: bytes) -> int:
-    """The whole number behind a name at the begin of a line. Raises ValueError where there is none."""
+    """Returns the whole number after a name at the beginning of a line. Raises ValueError if there is none."""
     begin = 0 if text.startswith(name) else text.index(b"\n" + name) + 1
     return int(text[begin + len(name) :].split(None, 1)[0])
 
 
 def _below(processes: Mapping[int, _Process], pid: int) -> list[_Process]:
-    """A process and all below it. Raises OSError when it is not among them."""
+    """Returns a process with all its descendants. Raises OSError if it is not among the processes."""
     if pid not in processes:
         raise ProcessLookupError(f"no process {pid}")
     children: dict[int, list[int]] = {}
@@ -199,7 +203,7 @@ def _bytes_of(proc: Path, processes: list[_Process]) -> tuple[int | None, int | 
             read += _number_after(text, b"read_bytes: ")
             write += _number_after(text, b"write_bytes: ")
         except FileNotFoundError:
-            continue  # it has just ended; its parent has its bytes
+            continue  # it has just ended; its parent's counters include its bytes
         except (OSError, ValueError, IndexError):
             return None, None
     return read, write
@@ -207,7 +211,7 @@ def _bytes_of(proc: Path, processes: list[_Process]) -> tuple[int | None, int | 
 
 @dataclass(frozen=True)
 class OtherPrograms:
-    """What other programs and the run itself used between two looks. None: could not be told, why says why."""
+    """What other programs and the run used between two readings. None: not measurable, why gives the reason."""
 
     seconds: float
     cpu_share: float | None
@@ -221,18 +225,18 @@ class OtherPrograms:
 
     @classmethod
     def unknown(cls, why: str) -> OtherPrograms:
-        """Nothing can be told."""
+        """Returns a result without values."""
         return cls(0.0, None, None, None, None, None, None, None, why)
 
     @classmethod
     def between(cls, begin: ProgramCounters | None, end: ProgramCounters | None) -> OtherPrograms:
-        """The difference of two looks."""
+        """Returns the difference of two readings."""
         if begin is None or end is None or end.at_s <= begin.at_s or begin.cpus != end.cpus:
             return cls.unknown("/proc does not show what the machine's processes use")
         seconds = end.at_s - begin.at_s
         busy_s = seconds * end.cpus - (end.idle_s - begin.idle_s)
         own_s, kernel_s = end.own_cpu_s - begin.own_cpu_s, max(0.0, end.kernel_s - begin.kernel_s)
-        others_s = max(0.0, busy_s - own_s - kernel_s)  # below zero: the counters' steps
+        others_s = max(0.0, busy_s - own_s - kernel_s)  # may be below zero because the counters move in steps
         if others_s + own_s > 0:
             others_s += kernel_s * others_s / (others_s + own_s)
         pairs = (("read_bytes", "own_read_bytes"), ("write_bytes", "own_write_bytes"))
@@ -244,7 +248,9 @@ class OtherPrograms:
         return cls(seconds, share, others_s, own_s, read, written, own_read, own_written, why)
 
     def exceeded(self) -> list[str]:
-        """Of cpu, read and write: what other programs used too much of for the run's figures to be its own."""
+        """Returns those of cpu, read and write of which other programs used so much that the run's figures are
+        unreliable.
+        """
         found = []
         if self.cpu_s is not None and self.cpu_share is not None and self.own_cpu_s is not None:
             least_s = max(CPU_S_MIN, OWN_SHARE_MAX * self.own_cpu_s)
@@ -260,11 +266,11 @@ class OtherPrograms:
         return found
 
     def flags(self) -> list[str]:
-        """What makes the run doubtful, in words."""
+        """Returns the run's flags."""
         return [self._words(kind) for kind in self.exceeded()]
 
     def flags_at_rest(self) -> list[str]:
-        """The same for a machine at rest, whose few programs are part of what rest costs."""
+        """Returns the flags of an idle machine, whose few programs are part of its idle power."""
         return [self._words("cpu")] if self.cpu_share is not None and self.cpu_share > AT_REST_SHARE_MAX else []
 
     def _words(self, kind: str) -> str:
@@ -280,13 +286,13 @@ class OtherPrograms:
         return f"other programs {verb} {others / 1e6:,.1f} MB, the run {own / 1e6:,.1f} MB"
 
     def responses(self, executions: int) -> list[ResponseValue]:
-        """For the run's record; amounts are those of one execution."""
+        """Returns the responses for the run record; amounts are per execution."""
         amounts = [None if n is None else n / executions for n in (self.read_bytes, self.write_bytes)]
         values = zip(OTHER_PROGRAMS.values(), (self.cpu_share, *amounts), strict=True)
         return [response(name, value, missing=self.why) for name, value in values]
 
     def facts(self) -> dict[str, Any]:
-        """For the run's record."""
+        """Returns the facts for the run record."""
         known = {"cpu_s": self.cpu_s, "own_cpu_s": self.own_cpu_s}
         return {
             **{name: None if value is None else round(value, 3) for name, value in known.items()},
@@ -302,14 +308,18 @@ def _grown(begin: ProgramCounters, end: ProgramCounters, name: str) -> int | Non
 
 
 def _rest(whole: int | None, own: int | None) -> tuple[int | None, int | None]:
-    """What is not the run's, and what is. A run that writes past the page cache has more than the whole: unknown."""
+    """Splits the whole into the other programs' part and the run's. Both are None if the run has more than the whole:
+    it wrote past the page cache.
+    """
     if whole is None or own is None or own > whole + _PAGE_BYTES:
         return None, own
     return max(0, whole - own), own
 
 
 class Watch:
-    """Looks when the first execution begins to work and when the last one has settled. Hears the driver's events."""
+    """Reads the counters when the first execution begins to work and when the last one has settled. It listens to the
+    driver's events.
+    """
 
     def __init__(self) -> None:
         self._begin: ProgramCounters | None = None
@@ -318,7 +328,7 @@ class Watch:
         self._hearing = threading.Lock()
 
     def hearing(self, on_event: Callable[[Mapping[str, Any]], None]) -> Callable[[Mapping[str, Any]], None]:
-        """The listener that looks, and passes on what it hears."""
+        """Returns a listener that reads the counters and passes each event on."""
 
         def hear(event: Mapping[str, Any]) -> None:
             if event["event"] == "settled" or (event["event"] == "phase" and event["phase"] == "active"):
@@ -335,5 +345,5 @@ class Watch:
                 self._began, self._begin = True, look()
 
     def found(self) -> OtherPrograms:
-        """Of a run that has settled."""
+        """Returns the result for a run that has settled."""
         return OtherPrograms.between(self._begin, self._end)

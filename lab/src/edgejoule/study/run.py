@@ -1,4 +1,4 @@
-"""One run: prepare the database, sample the meter, let the driver work, collect what came of it."""
+"""Conducts one run: prepares the database, samples the meter, runs the driver, collects the results."""
 
 from __future__ import annotations
 
@@ -52,14 +52,15 @@ from edgejoule.study.run_energy import Quiet, QuietWindows, energies, of_servers
 from edgejoule.study.run_length import executions_needed, first_reading_s, lengthened
 from edgejoule.study.servers import Home
 
-_TRIES = 3  # to find how many executions fill the time a meter needs: the first one is often slower than the others
+_TRIES = 3  # to set how many executions fill the time a meter needs: the first one is often slower than the others
 
 
 @dataclass(frozen=True)
 class _Sampled:
     """What the clients and the meter reported, and when.
 
-    beside: what others than the driver or the command wrote down meanwhile: RocksDB in its LOG, ecods of a federation.
+    beside: events recorded by others than the driver or the command: by RocksDB in its LOG, by the ecods of a
+    federation.
     """
 
     executions: list[Execution]
@@ -73,7 +74,7 @@ class _Sampled:
 
 
 def measure(planned: PlannedRun, context: RunContext, metering: Metering) -> tuple[Run, RunData]:
-    """Do one run. Raises DatabaseError when the database or the driver failed or returned wrong data."""
+    """Conducts one run. Raises DatabaseError if the database or the driver failed or returned wrong data."""
     cooled = context.cool_down.wait(lambda: look(context.meters[0]).power_mean_w) if context.cool_down else None
     before = environment.state()
     do = _measure_idle if planned.load_percent == 0 else _measure
@@ -86,7 +87,7 @@ def measure(planned: PlannedRun, context: RunContext, metering: Metering) -> tup
 def _measure(
     planned: PlannedRun, context: RunContext, metering: Metering, before: Mapping[str, Any]
 ) -> tuple[Run, RunData]:
-    """One run of the driver, or several executions that form one."""
+    """Conducts one run of the driver, or several executions that form one run."""
     told = lengthened(_at_level(planned, context), context.least_s)
     system, site = system_of(planned), _site(planned, context)
     if context.setups:
@@ -123,7 +124,7 @@ def _measure(
 
 
 def full_rate(planned: PlannedRun, context: RunContext) -> float:
-    """The rate in ops/s that a cell of a load curve reaches when nothing holds it back."""
+    """Returns the unthrottled rate of a cell of a load curve, in ops/s."""
     free = dataclasses.replace(planned, load_percent=None, target_ops_s=None)
     free = _for_seconds(free, context.timing.calibration_s)
     load = context.loads.prepare(planned)
@@ -132,7 +133,7 @@ def full_rate(planned: PlannedRun, context: RunContext) -> float:
 
 
 def learn(planned: PlannedRun, context: RunContext) -> None:
-    """Let the servers of a federation compact what the run compacts, unmeasured, by each policy that they learn by."""
+    """Lets the servers of a federation compact the run's data, unmeasured, once with each policy they learn from."""
     for policy in context.servers.learning if context.servers else ():
         told = dataclasses.replace(planned, policy=policy)
         if context.setups:
@@ -142,12 +143,12 @@ def learn(planned: PlannedRun, context: RunContext) -> None:
 
 
 def at_full(planned: PlannedRun) -> str:
-    """The cell without its level of the load curve, in words."""
+    """Returns the cell's label without its level of the load curve."""
     return " · ".join(str(v) for name, v in planned.levels.items() if name != "load_percent") or "all"
 
 
 def _at_level(planned: PlannedRun, context: RunContext) -> PlannedRun:
-    """The run at its share of the reached rate, for the time of a level."""
+    """Returns the run at its share of the reached rate, with the length of a level."""
     if planned.load_percent is None:
         return planned
     rate = context.reached_ops_s[at_full(planned)] * planned.load_percent / 100
@@ -161,7 +162,7 @@ def _for_seconds(planned: PlannedRun, seconds: int) -> PlannedRun:
 
 
 def _site(planned: PlannedRun, context: RunContext) -> Site:
-    """Of a federation every server is told the run's policy."""
+    """Returns the site of a run. Sends the run's policy to every server of a federation."""
     if not context.servers:
         return Site(context, {"": Home()})
     context.servers.decide_by(str(planned.policy), planned.link)
@@ -170,9 +171,9 @@ def _site(planned: PlannedRun, context: RunContext) -> Site:
 
 
 def _sample_enough(planned: PlannedRun, load: PreparedDatabase, site: Site, metering: Metering) -> _Sampled:
-    """One execution; or where that is too short for the meter, as many as fill the time it needs.
+    """Runs one execution, or as many as fill the time that the meter needs if one is too short.
 
-    The first run of a cell decides how many, and leaves nothing of its tries but the last one.
+    The first run of a cell sets the number. Only its last attempt leaves results.
     """
     context = site.context
     if known := context.executions.get(planned.label()):
@@ -191,14 +192,16 @@ def _sample_enough(planned: PlannedRun, load: PreparedDatabase, site: Site, mete
 
 
 def _paths(planned: PlannedRun, load: PreparedDatabase | None, context: RunContext, count: int) -> Sequence[Path]:
-    """The data of each execution: of a command all work on the same. load: what nothing has worked on yet."""
+    """Returns the data path of each execution; the executions of a command share one. load: data that nothing has used
+    yet.
+    """
     if not system_of(planned).repeats_in_place:
         return context.loads.copies(planned, count)
     return [load.path if load else context.loads.copies(planned, 1)[0]] * count
 
 
 def _warm_up(planned: PlannedRun, site: Site) -> None:
-    """Run a cell's command unmeasured before its first run, on data that its runs do not see."""
+    """Runs a cell's command unmeasured before its first run, on data that its runs do not use."""
     system, context = system_of(planned), site.context
     if not system.warmups or planned.label() in context.warmed:
         return
@@ -246,7 +249,8 @@ def _events_beside(
     since_realtime_ns: int,
     on: Collection[str],
 ) -> Sequence[Event]:
-    """What RocksDB's LOG and the ecods of a federation know of the run; of several executions the LOG of the first.
+    """Returns the events of RocksDB's LOG and of the ecods of a federation during the run; of several executions the
+    LOG of the first.
 
     on: the servers that a command ran on at once; each has a LOG.
     """
@@ -312,7 +316,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, context: RunContext) -> tup
 
 
 def _collect_command(planned: PlannedRun, sampled: _Sampled, context: RunContext) -> tuple[Run, RunData]:
-    """The run of a command, which has no operations but those that it declares."""
+    """Builds the run of a command. It has no operations other than the declared ones."""
     ran = sampled.executed.ran
     assert ran is not None
     intervals, count = intervals_of(sampled.executions), len(ran.repetitions)
@@ -365,14 +369,14 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, context: RunContext
 
 
 def meter_facts(meter: Meter) -> dict[str, Any]:
-    """What a run keeps of its meter."""
+    """Returns a run's facts about its meter."""
     return {"name": meter.name, "method": str(meter.method), "describe": meter.describe(), **meter.facts()}
 
 
 def _measure_idle(
     planned: PlannedRun, context: RunContext, metering: Metering, before: Mapping[str, Any]
 ) -> tuple[Run, RunData]:
-    """Level 0 of a load curve: the machine as it is when nobody asks; no database is open."""
+    """Conducts level 0 of a load curve: the idle machine; no database is open."""
     started_realtime_ns = time.time_ns()
     with metering.during(planned.index) as metered:
         time.sleep(context.timing.idle_s)
@@ -403,7 +407,9 @@ def _measure_idle(
 
 
 def _own_not_ours(planned: PlannedRun, context: RunContext) -> str | None:
-    """Why the run's processes cannot be told from other programs: somebody else has started them. None: they can."""
+    """Returns why the run's processes cannot be distinguished from other programs (someone else started them), or None
+    if they can.
+    """
     if (host := system_of(planned).users_host) and is_local(host):
         return "the server on this machine is not the study's: its use cannot be separated from that of other programs"
     if context.servers:
@@ -412,7 +418,7 @@ def _own_not_ours(planned: PlannedRun, context: RunContext) -> str | None:
 
 
 def _elsewhere(planned: PlannedRun) -> list[str]:
-    """A server on another machine, whose joules no meter of ours sees."""
+    """Returns a flag for a server on another machine, whose energy none of the meters measures."""
     host = system_of(planned).users_host
     if host is None or is_local(host):
         return []

@@ -1,11 +1,11 @@
-"""How the times of a run's meters become this host's, and what checks that.
+"""Converts the times of a run's meters to this host's clock, and checks the conversion.
 
-A device's clock is tied to this host's by when its readings arrive (`meters.clocks`); a clock on another host by
-exchanges of four timestamps before and after the run (`clock_exchange`). Two marker bursts, one before the quiet window
-that begins a run (with a rest between, so that the window shows nothing of it) and one after the quiet window that ends
-it, are looked for in the trace (`marker`): where they lie elsewhere than the clocks say, the run is flagged; where they
-agree, both are known together better than each alone, by the mean weighted with the inverse squares of their
-uncertainties (JCGM 100:2008, 5.1). What a meter is too slow to show checks nothing, and says so.
+A device's clock is related to this host's by the arrival of its readings (`meters.clocks`), a clock on another host by
+exchanges of four timestamps before and after the run (`clock_exchange`). Two marker bursts are then searched for in the
+trace (`marker`): one before the quiet window that begins a run (with a rest between, so that the window shows nothing
+of it), one after the quiet window that ends it. If they are not where the clocks place them, the run is flagged. If
+they agree, both are combined into a mean weighted with the inverse squares of their uncertainties (JCGM 100:2008, 5.1).
+A meter too slow to show a burst checks nothing and reports that.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ Keep = Callable[[str, Clock, ClockRelation], None]
 
 @dataclass(frozen=True)
 class ClockPlan:
-    """What every run of a study does about clocks. marker: bursts are played; why_not: why not, where one would be.
+    """What every run of a study does about clocks. marker: bursts are played; why_not: why they are not, if they were
+    requested.
 
-    servers: meter -> HOST:PORT that answers with the clock its times are on. token: the servers' secret. rest_s: from
-    the first burst to the window that begins the run.
+    servers: meter -> HOST:PORT that serves the clock of its times. token: the servers' secret. rest_s: time between the
+    first burst and the window that begins the run, in s.
     """
 
     marker: bool = False
@@ -50,14 +51,14 @@ class ClockPlan:
 
     @property
     def marker_s(self) -> float:
-        """What the bursts of a run take, with the rest after the first."""
+        """Returns the time that the bursts of a run take, with the rest after the first, in s."""
         return 2 * BURST_S + self.rest_s if self.marker else 0.0
 
 
 def clock_plan(timing: Timing, servers: Mapping[str, str], meters: Sequence[Meter], token: bytes = b"") -> ClockPlan:
-    """timing and servers (meter.clocks) of an experiment. Power rests after a burst for as long as it is then looked
-    at. Raises UsageError for a server that serves nothing: a meter that the study has not, or whose times are this
-    host's.
+    """Makes the plan from the experiment's timing and servers (meter.clocks). The rest after a burst is as long as the
+    power window after it. Raises UsageError for a server of a meter that the study lacks (an imported trace is
+    allowed), or of one whose times are already this host's.
     """
     marker, rest_s = timing.marker, max(REST_S, timing.idle_s)
     here = {meter.name: meter for meter in meters}
@@ -79,7 +80,7 @@ def clock_plan(timing: Timing, servers: Mapping[str, str], meters: Sequence[Mete
 
 
 def check_servers(servers: Mapping[str, str], token: bytes) -> None:
-    """Before a study: that every server answers. Raises UsageError, for no run of the study could be tied to it."""
+    """Checks before a study that every server answers. Raises UsageError otherwise: no run could use its clock."""
     for name, address in servers.items():
         try:
             compare(address, token=token)
@@ -97,15 +98,15 @@ def _interval_s(meter: Meter) -> float:
 
 @dataclass(frozen=True)
 class ClockFindings:
-    """facts: see schemas/run-record.schema.json, metering.clocks; flags: what is doubtful, in words."""
+    """facts: see metering.clocks in schemas/run-record.schema.json. flags: the run's flags."""
 
     facts: dict[str, Any]
     flags: tuple[str, ...] = ()
 
 
 class RunClocks:
-    """One run's exchanges and markers: begin(), mark(), rest(), mark(), end(), then findings(). clock_ns: this host's
-    clock.
+    """The exchanges and markers of one run: begin(), mark(), rest(), mark(), end(), then findings(). clock_ns: this
+    host's clock, ns.
     """
 
     def __init__(self, plan: ClockPlan, clock_ns: ClockNs = time.monotonic_ns) -> None:
@@ -116,7 +117,7 @@ class RunClocks:
         self._not_made: list[str] = [plan.why_not] if plan.why_not else []
 
     def begin(self) -> None:
-        """Before the run is sampled, and again as end() after it: a series of exchanges with every server."""
+        """Makes a series of exchanges with every server before the run is sampled; end() repeats it afterwards."""
         for name, address in self._plan.servers.items():
             try:
                 self._series[name].append(compare(address, token=self._plan.token, clock_ns=self._clock_ns))
@@ -127,7 +128,7 @@ class RunClocks:
     end = begin
 
     def mark(self) -> None:
-        """Play a marker, if the plan has them; one that could not be made is told, and checks nothing."""
+        """Plays a marker if the plan has markers. A marker that could not be made is reported and checks nothing."""
         if self._plan.marker:
             try:
                 self.markers.append(burst())
@@ -135,13 +136,13 @@ class RunClocks:
                 self._not_made.append(str(error))
 
     def rest(self) -> None:
-        """Wait until a marker no longer shows in the power of an idle machine."""
+        """Waits until a marker no longer shows in the power of an idle machine."""
         if self._plan.marker:
             time.sleep(self._plan.rest_s)
 
     def findings(self, readings: Sequence[Sequence[StoredTrace]], keep: Keep) -> ClockFindings:
-        """Look at every meter's readings. keep is told how a meter's times become the host's, where that is more than
-        the readings' arrival says.
+        """Examines every meter's readings. keep: called with the relation of a meter's clock to this host's, if it is
+        more than the arrival of readings shows.
         """
         facts: dict[str, Any] = {
             "wall": self._wall,
@@ -160,7 +161,9 @@ class RunClocks:
         return ClockFindings(facts, tuple(dict.fromkeys(flags)))
 
     def _exchanged(self, name: str, flags: list[str]) -> ClockRelation | None:
-        """The clock of a server against ours, from what was answered; what was not is flagged."""
+        """Returns the relation of a server's clock to this host's from the answered exchanges; flags the unanswered
+        ones.
+        """
         answered = [one for one in self._series[name] if isinstance(one, Offset)]
         flags += [f"the clock of {name}: {one}" for one in self._series[name] if isinstance(one, str)]
         try:
@@ -181,7 +184,7 @@ class RunClocks:
     def _checked(
         self, own: Sequence[StoredTrace], exchanged: ClockRelation | None, keep: Keep
     ) -> tuple[dict[str, Any], list[str]]:
-        """One meter: its facts, and what is doubtful."""
+        """Returns the facts and flags of one meter."""
         first = own[0]
         clock, name = first.channel.clock, first.channel.meter
         flags: list[str] = []
@@ -215,7 +218,7 @@ class RunClocks:
 
 
 def _arrive_elsewhere(stored: StoredTrace, exchanged: ClockRelation) -> str | None:
-    """Whether a device's readings arrive at other times than the exchanges let them, in words."""
+    """Returns a flag if a device's readings arrive at times that the exchanges exclude, else None."""
     try:
         arrived = stored.by_arrivals
     except DataError:
@@ -233,10 +236,10 @@ def _arrive_elsewhere(stored: StoredTrace, exchanged: ClockRelation) -> str | No
 def refined(
     stated: ClockRelation | None, markers: Sequence[Marker], checks: Sequence[ClockCheck]
 ) -> ClockRelation | None:
-    """How times become the host's with what the markers showed; None where nothing is known beyond `stated` = None.
+    """Returns the clock relation corrected by the markers; None if `stated` is None and the markers add nothing.
 
-    Markers that agree shift a device's clock by their weighted part; a clock that is the host's own is left alone and
-    gets their uncertainty. Markers that do not agree change nothing but widen the uncertainty by the disagreement.
+    Markers that agree shift a device's clock by their weighted part; a clock that is this host's own is not shifted,
+    but takes their uncertainty. Markers that disagree only widen the uncertainty by the disagreement.
     """
     seen = [(m, c) for m, c in zip(markers, checks, strict=True) if c.sighting.shift_s is not None]
     if not seen:
@@ -263,7 +266,7 @@ def refined(
 
 
 def _with_drift(stated: ClockRelation, seen: Sequence[tuple[Marker, ClockCheck]]) -> ClockRelation:
-    """With what the first and the last marker say of the drift, weighted likewise."""
+    """Returns the relation with the drift between the first and the last marker, weighted likewise."""
     (first, begin), (last, end) = seen[0], seen[-1]
     apart_s = (last.start_ns - first.start_ns) / 1e9
     gained = ((end.sighting.shift_s or 0.0) - (begin.sighting.shift_s or 0.0)) / apart_s
@@ -274,7 +277,7 @@ def _with_drift(stated: ClockRelation, seen: Sequence[tuple[Marker, ClockCheck]]
 
 
 def clock_words(checks: Sequence[ClockCheck]) -> str:
-    """What the markers of a run say of a clock, in one sentence."""
+    """Summarises what the markers of a run show about a clock, in one sentence."""
     seen = relation_words([each.sighting for each in checks])
     stated = [each for each in checks if each.agrees is not None]
     if not stated:

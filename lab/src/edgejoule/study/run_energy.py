@@ -1,4 +1,4 @@
-"""The energies of one run: what the traces say of its intervals, and what is doubtful about it."""
+"""Computes the energies of one run from the traces and intervals, with the run's flags."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from edgejoule.errors import DataError
 from edgejoule.store import Intervals, ResponseValue
 from edgejoule.study.servers.meter import of_server
 
-TIMED = "timed"  # the method of a response with no energy in it
+TIMED = "timed"  # the method of a response without energy
 
 
-_WINDOW_NS_MIN = 200_000_000  # a shorter one has no mean power worth the name
+_WINDOW_NS_MIN = 200_000_000  # a shorter window gives no usable mean power
 
 
 @dataclass(frozen=True)
 class QuietWindows:
-    """Two windows of quiet, one before a run and one after it, ns; or why there are none."""
+    """The quiet windows before and after a run, ns; or why there are none."""
 
     before: tuple[int, int] = (0, 0)
     after: tuple[int, int] = (0, 0)
@@ -29,7 +29,7 @@ class QuietWindows:
 
     @property
     def refusal(self) -> str | None:
-        """Why no baseline comes from them, where that is known without looking at the readings."""
+        """Returns why the windows give no baseline, if that is known without the readings."""
         if self.why_none is None and min(t1 - t0 for t0, t1 in (self.before, self.after)) < _WINDOW_NS_MIN:
             return "the quiet windows around the run are shorter than 0.2 s"
         return self.why_none
@@ -37,9 +37,9 @@ class QuietWindows:
 
 @dataclass(frozen=True)
 class Quiet:
-    """What a run's energy is compared with: idle, no database is open; open, the database is and nobody asks it.
+    """The baselines of a run's energy. idle: no database is open. open: the database is open and receives no requests.
 
-    Who fills `open` is the one who knows when the database stood still: the driver for those it opens itself.
+    `open` comes from whoever knows when the database was quiet: the driver, for databases that it opens itself.
     """
 
     idle: QuietWindows
@@ -48,9 +48,9 @@ class Quiet:
 
 @dataclass(frozen=True)
 class RunEnergies:
-    """All responses with energy in them, what is doubtful, and the baselines (facts.baselines of a run record).
+    """All responses with energy, the flags, and the baselines (facts.baselines of a run record).
 
-    settled: the energy of the settled interval, which most of them come from.
+    settled: the energy of the settled interval, from which most of the responses are computed.
     """
 
     responses: list[ResponseValue]
@@ -60,7 +60,9 @@ class RunEnergies:
 
 
 def energies(traces: Sequence[energy.Readings], intervals: Intervals, quiet: Quiet, operations: float) -> RunEnergies:
-    """Gross over both intervals; each baseline, and the settled energy above it, side by side and none clamped."""
+    """Returns gross energy over both intervals; each baseline and the settled energy above it, reported separately and
+    never clamped.
+    """
     settled = energy.domain_energy(traces, intervals.active_start_ns, intervals.settled_end_ns)
     active = settled
     if intervals.settled_end_ns != intervals.active_end_ns:
@@ -89,7 +91,7 @@ def energies(traces: Sequence[energy.Readings], intervals: Intervals, quiet: Qui
 
 @dataclass(frozen=True)
 class _Above:
-    """A baseline at the run, its two windows, and the settled energy above it; or why there is none."""
+    """A baseline at the time of the run, its two windows and the settled energy above it; or why there is none."""
 
     before: energy.Baseline | None = None
     after: energy.Baseline | None = None
@@ -110,7 +112,7 @@ def _above(traces: Sequence[energy.Readings], settled: energy.Energy, windows: Q
 
 
 def _side_by_side(name: str, found: _Above, settled: energy.Energy) -> list[ResponseValue]:
-    """The baseline's power and the energy above it."""
+    """Returns the baseline's power and the energy above it."""
     if found.at_run is None or found.net is None:
         return [
             response(n, None, str(settled.method), found.why_none) for n in (BASELINE_POWER[name], BASELINE_NET[name])
@@ -120,7 +122,7 @@ def _side_by_side(name: str, found: _Above, settled: energy.Energy) -> list[Resp
 
 
 def _spans(windows: QuietWindows) -> list[list[int]] | None:
-    """Also where this meter told no power in them: another one's trace may, later."""
+    """Returns the windows, even if this meter has no power in them: a trace imported later may."""
     return None if windows.refusal else [list(windows.before), list(windows.after)]
 
 
@@ -136,7 +138,9 @@ def _facts(found: _Above) -> dict[str, Any]:
 
 
 def only_whole(joules: ResponseValue, executions: int) -> ResponseValue:
-    """Of several executions back to back only the whole is measured, told per execution; not active and debt apart."""
+    """Drops active and debt energy if several executions form the run: only the whole is measured, and it is given per
+    execution.
+    """
     if joules.name.partition("@")[0] in ("energy_j", "energy_net_j", "energy_net_quiet_j") and joules.value is not None:
         spread = None if joules.uncertainty_k2 is None else joules.uncertainty_k2 / executions
         return dataclasses.replace(joules, value=joules.value / executions, uncertainty_k2=spread)
@@ -153,7 +157,7 @@ def of_servers(
     quiet: Quiet,
     operations: float,
 ) -> list[ResponseValue]:
-    """What each server of a federation has of the energies, as NAME@SERVER. operations: of the first one's database."""
+    """Returns each server's part of the energies, named NAME@SERVER. operations: of the first server's database."""
     return [
         dataclasses.replace(each, name=f"{each.name}@{server}")
         for server in names
@@ -170,6 +174,6 @@ def _joules(name: str, source: energy.Energy, factor: float = 1.0) -> ResponseVa
 
 
 def response(name: str, value: float | None, method: str = TIMED, missing: str | None = None) -> ResponseValue:
-    """A response in its unit; without a value it needs a reason."""
+    """Builds a response with its unit. A response without a value needs a reason."""
     reason = None if value is not None else missing or "could not be read"
     return ResponseValue(name, value, RESPONSES[name].unit, method, None, reason)

@@ -1,7 +1,8 @@
-"""How long a run must be for the meter that reads it, and what makes it so long.
+"""Computes how long a run must be for its meter, and lengthens it.
 
-A phase that ends by time is lengthened. A fixed number of operations that is over too soon is executed k times back to
-back, each execution on a freshly restored database, and the k form one replication. What allows neither is refused.
+A phase that ends by time gets more time. A fixed number of operations that ends too soon is executed k times back to
+back, each time on a freshly restored database; the k executions form one replication. A run that allows neither is
+refused.
 """
 
 from __future__ import annotations
@@ -14,24 +15,26 @@ from edgejoule.errors import DatabaseError
 from edgejoule.experiment.plan import PlannedRun
 from edgejoule.meters.base import Meter
 
-_POLLS_MIN = 10  # of a meter that does not say itself how long a run must be
+_POLLS_MIN = 10  # for a meter that does not state its shortest run
 
 
 def shortest_s(meter: Meter) -> float:
-    """The shortest run whose energy this meter can tell, in s: as the meter says, else ten of its polls."""
+    """Returns the shortest run whose energy this meter can measure, in s: the meter's own value, else ten poll
+    intervals.
+    """
     said: float | None = getattr(meter, "run_s_min", None)
     return said if said is not None else _POLLS_MIN * meter.poll_interval_s
 
 
 def first_reading_s(meter: Meter) -> float:
-    """How long an opened device that streams may take to its first reading, and from its last: two of its steps. One
-    that is polled answers when sampling begins and when it ends: 0.
+    """Returns how long an opened streaming device may take to its first reading, and after its last one, in s: two of
+    its steps. A polled device answers at once: 0.
     """
     return 2 * max((channel.interval_s or 0.0 for channel in meter.channels()), default=0.0)
 
 
 def lengthened(run: PlannedRun, least_s: float) -> PlannedRun:
-    """The run with its time limit raised to least_s, where it ends by time; else unchanged."""
+    """Returns the run with its time limit raised to least_s if it ends by time; else the run unchanged."""
     limit_s = run.properties.get("maxexecutiontime")
     if not limit_s or run.properties.get("operationcount") or float(limit_s) >= least_s:
         return run
@@ -39,7 +42,7 @@ def lengthened(run: PlannedRun, least_s: float) -> PlannedRun:
 
 
 def executions_needed(run: PlannedRun, settled_s: float, least_s: float) -> int:
-    """How many executions as long as this one form a replication. Raises DatabaseError where several may not be."""
+    """Returns how many executions of this length form a replication. Raises DatabaseError if only one is allowed."""
     if settled_s >= least_s:
         return 1
     system = system_of(run)

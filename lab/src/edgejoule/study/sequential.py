@@ -1,10 +1,12 @@
-"""Stopping early in the two forms that keep their promise, as declared before the data.
+"""Early stopping in two forms that preserve their error guarantees, declared before the data.
 
-Stein: the spread of the first replications fixes how many are made in all, and with it a half width of every mean. A
-budget of time caps that number, by the time that the blocks took; where not even the first stage fits, it fixes the
-number alone, and the interval is Student's. Neither ever looks at how narrow an interval is.
-Alpha spending: the study may stop at declared looks, each at its own level, so that the chance of a false alarm over
-all looks stays alpha. Every look is kept with the experiment. Sources: see stats.precision and stats.spending.
+Stein: the spread of the first replications fixes the total number, and with it the half width of every mean. A time
+budget caps that number by the measured time of the blocks. If the budget does not hold the first stage, it alone fixes
+the number, and the interval is Student's. Neither form uses the width of an interval.
+
+Alpha spending: the study may stop at declared interim analyses, each at its own level, so that the probability of a
+false alarm over all of them stays alpha. The experiment stores every interim analysis. Sources: see stats.precision and
+stats.spending.
 """
 
 from __future__ import annotations
@@ -25,17 +27,17 @@ from edgejoule.stats import Scale, Stein, blocks_within, stein
 from edgejoule.stats import looks as levels_of
 from edgejoule.store import Experiment, Run, Store
 
-NOTE = "looks"  # heading of the looks among what an experiment keeps
-TOOK = "took_s"  # fact of a run under a budget: its time with all that belongs to it
+NOTE = "looks"  # key of the interim analyses among the experiment's notes
+TOOK = "took_s"  # fact of a run under a budget: its time including preparation, s
 
 
 @dataclass(frozen=True)
 class InterimLook:
-    """What one look found. total: replications that the experiment has in the end, as far as this look decides.
+    """The result of one interim analysis. total: replications of the whole experiment, as far as decided so far.
 
-    first_stage: replications whose spread is the error of every interval, by Stein; None: that of all of them.
-    precision: of each mean of the first response, that Stein's interval has after `total` replications: a ratio on
-    the log scale, a half width on the raw one. capped: the budget allows fewer replications than the spread asks for.
+    first_stage: replications whose spread is the error of every interval (Stein); None: all replications. precision: of
+    each mean of the first response after `total` replications, by Stein's interval: a ratio on the log scale, a half
+    width on the raw scale. capped: the budget allows fewer replications than the spread requires.
     """
 
     look: int
@@ -50,9 +52,11 @@ class InterimLook:
 
 
 def check(spec: Spec, method: Method) -> None:
-    """Refuse what more runs cannot make better. Raises UsageError."""
+    """Refuses a sequential design that more runs cannot improve. Raises UsageError."""
     declared = spec.design.sequential
-    first = told_responses(spec.analysis.responses, (), modelled=method is Method.MODELLED)[0]  # which decides
+    first = told_responses(spec.analysis.responses, (), modelled=method is Method.MODELLED)[
+        0
+    ]  # the first response decides
     if declared and declared.kind == "stein" and method is Method.MODELLED and is_energy(first):
         raise UsageError(
             f"design.sequential: {first} is modelled here, and its error is the model's, which no run makes smaller; "
@@ -61,14 +65,16 @@ def check(spec: Spec, method: Method) -> None:
 
 
 def look_due(spec: Spec, replications: int, noted: int) -> int | None:
-    """The number of the look (from 1) that is due after so many replications, unless it was taken already."""
+    """Returns the number (from 1) of the interim analysis due after so many replications; None if none is due or it was
+    taken.
+    """
     due = spec.design.sequential.stages if spec.design.sequential else ()
     at = next((i for i, runs in enumerate(due, 1) if runs == replications), None)
     return at if at is not None and at > noted else None
 
 
 def take(store: Store, experiment: Experiment, look: int) -> InterimLook:
-    """Look at what is stored: decide how many replications there will be, and note it."""
+    """Analyses the stored runs, decides how many replications there will be, and stores the decision."""
     declared = experiment.spec.design.sequential
     assert declared is not None
     if declared.kind == "alpha-spending":
@@ -84,7 +90,9 @@ def take(store: Store, experiment: Experiment, look: int) -> InterimLook:
 
 
 def close(store: Store, experiment: Experiment) -> InterimLook | None:
-    """Note the precision that a study reached whose budget did not hold the first stage; None for every other one."""
+    """Stores the reached precision of a study whose budget did not hold the first stage; returns None for every other
+    study.
+    """
     declared, looks = experiment.spec.design.sequential, looks_of(experiment)
     if declared is None or declared.budget_s is None or len(looks) != 1 or not looks[0]["decided"]:
         return None
@@ -103,7 +111,7 @@ def close(store: Store, experiment: Experiment) -> InterimLook | None:
 
 
 def looks_of(experiment: Experiment) -> list[Mapping[str, Any]]:
-    """The looks that were taken, in order."""
+    """Returns the interim analyses taken so far, in order."""
     return list(experiment.environment.get(NOTE, []))
 
 
@@ -125,7 +133,7 @@ def _spend(found: Findings, spec: Spec, look: int) -> InterimLook:
 
 
 def budget_look(spec: Spec, runs: Sequence[Run]) -> InterimLook:
-    """Whether the first stage of Stein's procedure fits into the budget; by the time alone, never by the values."""
+    """Decides whether the first stage of Stein's procedure fits into the budget, from times only, never from values."""
     declared, most = spec.design.sequential, spec.design.replications
     assert declared is not None
     assert declared.first is not None
@@ -145,7 +153,7 @@ def budget_look(spec: Spec, runs: Sequence[Run]) -> InterimLook:
 
 
 def _block_times(runs: Sequence[Run]) -> list[float]:
-    """What each block took, in s; runs without a time are of no block."""
+    """Returns the time of each block in s. Runs without a time belong to no block."""
     blocks: dict[int, float] = {}
     for run in runs:
         if run.status != "planned" and TOOK in run.facts:
@@ -154,7 +162,9 @@ def _block_times(runs: Sequence[Run]) -> list[float]:
 
 
 def stein_look(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None, look: int) -> InterimLook:
-    """How many replications the first stage asks for, and what the budget leaves. first: of the first response."""
+    """Computes the replications that the first stage requires and the budget allows. first: result for the first
+    response.
+    """
     declared, most = spec.design.sequential, spec.design.replications
     assert declared is not None
     assert declared.first is not None
@@ -186,7 +196,7 @@ def stein_look(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None, l
 
 
 def _promise(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None) -> Stein | str:
-    """Stein's second stage for the cell that needs most, or why nothing tells the spread."""
+    """Returns Stein's second stage for the cell that needs most replications, or why the spread is unknown."""
     declared, cells = spec.design.sequential, math.prod(len(levels) for levels in spec.factors.values())
     assert declared is not None
     assert declared.precision is not None
@@ -205,7 +215,7 @@ def _promise(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None) -> 
 
 
 def _width(precision: float, spec: Spec) -> str:
-    """A precision for people."""
+    """Formats a precision for people."""
     if spec.analysis.scale == "raw":
         return f"± {precision:.3g}"
     return f"a factor of {precision:.3g}" if precision >= 2 else f"± {100 * (precision - 1):.2g} %"

@@ -1,6 +1,7 @@
-"""A study: the plan of an experiment, run by run, into the store. Interruptible at any point, resumable.
+"""Conducts a study: executes the plan of an experiment run by run and stores the results. It can be interrupted at any
+time and resumed.
 
-Nothing is stored before every database is loaded, so a study that cannot start leaves the store as it was.
+Nothing is stored before every database is loaded, so a study that cannot start leaves the store unchanged.
 """
 
 from __future__ import annotations
@@ -43,61 +44,61 @@ from edgejoule.study.run_clocks import clock_plan
 from edgejoule.study.run_length import shortest_s
 from edgejoule.study.servers import Servers
 
-_REACHED = "reached_ops_s"  # what an experiment keeps of the rates behind its load curve
+_REACHED = "reached_ops_s"  # the experiment's note of the rates behind its load curve
 SHELL_STARTS = "shell_starts"
-IDLE = "idle_power_at_begin"  # and of what its runs wait for
-SPEED_S = 0.2  # for each kind of request when an experiment begins
+IDLE = "idle_power_at_begin"  # the experiment's note of the state that its runs wait for
+SPEED_S = 0.2  # time for each kind of request when an experiment begins
 
 
 class Watcher(Protocol):
-    """Who is told how a study goes: a progress bar, a live page."""
+    """Receives the progress of a study: a progress bar, a live page."""
 
     def started(self, study: Study, todo: Sequence[PlannedRun], done: int, busy_share: float | None) -> None:
-        """Once, before anything is loaded or measured. done: finished runs of a resumed study. busy_share: of all CPUs,
-        used by others just now.
+        """Called once, before anything is loaded or measured. done: finished runs of a resumed study. busy_share: share
+        of all CPUs that others use now.
         """
         ...
 
     def nothing_to_do(self, experiment: Experiment) -> None:
-        """Instead of `started`: the experiment has every run that was asked for."""
+        """Called instead of `started` if the experiment has every requested run."""
         ...
 
     def loading(self, key: str, share: float) -> None:
-        """A database is being loaded; share of its records so far, 0..1."""
+        """Reports the progress of loading a database; share of its records so far, 0..1."""
         ...
 
     def calibrating(self, cell: str) -> None:
-        """The rate of a cell at full load is being learnt, for a load curve."""
+        """Reports that the full-load rate of a cell is being measured for a load curve."""
         ...
 
     def learning(self, cell: str) -> None:
-        """The servers of a federation learn what compactions of a cell take."""
+        """Reports that the servers of a federation learn the cost of a cell's compactions."""
         ...
 
     def running(self, planned: PlannedRun) -> None:
-        """A run begins."""
+        """Reports that a run begins."""
         ...
 
     def event(self, event: Event) -> None:
-        """The driver said something."""
+        """Passes on an event of the driver."""
         ...
 
     def power(self, power: LivePower) -> None:
-        """The meter said something; called from another thread."""
+        """Passes on a reading of the meter; called from another thread."""
         ...
 
     def looked(self, words: str, replications: int) -> None:
-        """A declared look of a sequential design found this. replications: of every cell, as it decided."""
+        """Reports the result of a declared interim analysis. replications: of every cell, as decided by it."""
         ...
 
     def ran(self, run: Run) -> None:
-        """A run is in the store."""
+        """Reports that a run is in the store."""
         ...
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where a study keeps things: the store, loaded snapshots, and the data directory the databases run in."""
+    """The folders of a study: the store, loaded snapshots, and the data folder of the databases."""
 
     store: Path
     snapshots: Path
@@ -105,18 +106,18 @@ class Places:
 
     @classmethod
     def beside(cls, store: Path, data: Path | None = None) -> Places:
-        """The default places, beside the store."""
+        """Returns the default folders, beside the store."""
         folder = store.absolute().parent
         return cls(store, folder / "snapshots", data.absolute() if data else folder / "data")
 
 
 @dataclass(frozen=True)
 class Study:
-    """What is to be done, and with what. The meters are open; the first one's joules are the runs'.
+    """The specification of a study and its tools. The meters are open; the first one gives the runs' joules.
 
-    spec_toml: the text the spec was read from. options: what the command line changed, as words to repeat it with.
-    energy_words, min_ratio: see store.Experiment. clock_token: the secret of the servers in meter.clocks.
-    servers: of the federation that the study is on; there already.
+    spec_toml: the text of the spec. options: command-line changes, as arguments that repeat them. energy_words,
+    min_ratio: see store.Experiment. clock_token: the secret of the servers in meter.clocks. servers: the running
+    federation of the study.
     """
 
     spec: Spec
@@ -130,7 +131,7 @@ class Study:
     servers: Servers | None = None
 
     def identity(self) -> dict[str, Any]:
-        """What must not change within an experiment: the meter with all it says of itself, and the driver."""
+        """Returns what must not change within an experiment: the meter with its whole description, and the driver."""
         meter, *others = self.meters
         facts = {heading: list(lines) for heading, lines in meter.facts().items()}
         beside = {"meters beside": [f"{other.name}: {other.describe()}" for other in others]} if others else {}
@@ -148,13 +149,15 @@ def conduct(
     keep_going: bool = False,
     only: Callable[[PlannedRun], bool] = lambda run: True,
 ) -> tuple[Experiment, list[Run]]:
-    """Do every run of the study that is not finished; returns the experiment and all its runs.
+    """Conducts every run of the study that is not finished; returns the experiment and all its runs.
 
-    resume: go on with the latest unfinished experiment of the same spec, meter and driver (UsageError if there is
-    none). rerun_flagged: a further attempt at every run of the latest, finished experiment whose conditions were
-    flagged; all attempts stay, and store.RULE says which counts. A run that fails is stored as failed with its cause;
-    then the study stops with DatabaseError, or with keep_going goes on. only: which runs to do now; the others stay
-    planned. Raises StudyInterruptedError on Ctrl-C: what is finished is stored, the run under way is not.
+    resume: continue the latest unfinished experiment of the same spec, meter and driver (UsageError if there is none).
+    rerun_flagged: repeat every run of the latest finished experiment whose conditions were flagged; all attempts are
+    stored, and store.RULE selects the one that counts. only: which runs to conduct now; the others stay planned. A
+    failed run is stored as failed with its cause; then the study stops with DatabaseError, or continues if keep_going
+    is set.
+
+    Raises StudyInterruptedError on Ctrl-C: finished runs are stored, the current run is not.
     """
     places = study.places
     sequential.check(study.spec, study.meters[0].method)
@@ -179,7 +182,7 @@ def conduct(
             surroundings[IDLE] = dataclasses.asdict(context.cool_down.idle)
         try:
             for folder in folders:
-                remove_leftovers(folder)  # what a study that was killed left
+                remove_leftovers(folder)  # left by a study that was killed
             remove_left_marks()
             context.loads.close()
             _load_missing(snapshots, todo, study.spec, watcher, keep_going)
@@ -213,7 +216,7 @@ def _context(
     watcher: Watcher,
     experiment: Experiment | None,
 ) -> RunContext:
-    """What the runs share; on a resumed study as the finished runs had it."""
+    """Returns the shared state of the runs; for a resumed study, as the finished runs had it."""
 
     def loading(key: str, event: Event) -> None:
         _load_listener(watcher, key)(event)
@@ -238,7 +241,7 @@ def _context(
 
 
 def _speed(folder: Path) -> dict[str, float | None]:
-    """What the data path does at 4 KB, as `edgejoule doctor` tells it at leisure."""
+    """Measures the speed of the data path with 4 KB requests; `edgejoule doctor` measures it for longer."""
     speed = measure_speed(folder, SPEED_S)
     return {
         "sync_writes_4kb_per_s": speed.sync_writes.per_s and round(speed.sync_writes.per_s),
@@ -249,13 +252,13 @@ def _speed(folder: Path) -> dict[str, float | None]:
 def _shell_starts(
     experiment: Experiment | None, todo: Sequence[PlannedRun], folder: Path
 ) -> dict[str, shells.ShellStart]:
-    """What the shells of the commands take to start; of an experiment that goes on, as its runs had it."""
+    """Measures the start of the commands' shells; for a continued experiment returns the stored values."""
     known = shells.from_note(experiment.environment.get(SHELL_STARTS, {})) if experiment else {}
     return known | {s: shells.measure_start(s, folder) for s in shells.shells_of(todo) if s not in known}
 
 
 def _reached(context: RunContext, todo: Sequence[PlannedRun], watcher: Watcher) -> dict[str, float]:
-    """The rate of every cell of a load curve at full load."""
+    """Returns the full-load rate of every cell of a load curve, in ops/s."""
     found: dict[str, float] = {}
     for planned in todo:
         if planned.load_percent is not None and at_full(planned) not in found:
@@ -266,7 +269,7 @@ def _reached(context: RunContext, todo: Sequence[PlannedRun], watcher: Watcher) 
 
 
 def _learn(context: RunContext, todo: Sequence[PlannedRun], watcher: Watcher) -> None:
-    """A federation that begins with the study knows of no compaction; every kind of run shows it some."""
+    """Lets a new federation see compactions of every kind of run, because it has no history to predict from."""
     if not context.servers or not context.servers.learning:
         return
     shown: set[str] = set()
@@ -292,7 +295,7 @@ def _run_all(
 ) -> None:
     metering = Metering(store, experiment.id, context.meters, context.on_power, context.clocks)
     last_block = min((look["total"] for look in sequential.looks_of(experiment)), default=None)
-    if todo and (begun := min(p.block for p in todo)) > 0:  # a study cut off between a block and its look
+    if todo and (begun := min(p.block for p in todo)) > 0:  # a study stopped between a block and its interim analysis
         last_block = _look(store, experiment, begun, watcher) or last_block
     left = Counter(planned.block for planned in todo)
     for planned in todo:
@@ -322,10 +325,12 @@ def _run_all(
 
 
 def _look(store: Store, begun: Experiment, replications: int, watcher: Watcher) -> int | None:
-    """Look, if a declared look is due; how many replications there will then be. Forgoes those beyond."""
+    """Conducts an interim analysis if one is due; returns the resulting number of replications. Marks the runs beyond
+    it as forgone.
+    """
     if not begun.spec.design.sequential:
         return None
-    experiment = store.find(str(begun.id))  # with the looks so far
+    experiment = store.find(str(begun.id))  # with the interim analyses so far
     due = sequential.look_due(experiment.spec, replications, len(sequential.looks_of(experiment)))
     if due is None:
         return None
@@ -359,7 +364,7 @@ _DIFFERENCES_MAX, _VALUE_LENGTH = 3, 60
 
 
 def _why_none(store: Store, spec: Spec) -> str:
-    """How the latest unfinished experiment differs from the spec, or that there is none."""
+    """Returns how the latest unfinished experiment differs from the spec, or that there is none."""
     if (own := store.latest_of(spec)) is not None:
         return f"experiment {own.id} of this spec is finished"
     latest = next((e for e in reversed(store.experiments()) if not e.finished), None)
@@ -373,7 +378,7 @@ def _why_none(store: Store, spec: Spec) -> str:
 
 
 def _leaves(values: Any, path: str = "") -> dict[str, Any]:
-    """Every value within nested tables, by its path."""
+    """Returns every value within nested tables, by its path."""
     if not isinstance(values, Mapping) or not values:
         return {path: values}
     found: dict[str, Any] = {}
@@ -390,7 +395,7 @@ def _value(leaves: Mapping[str, Any], key: str) -> str:
 
 
 def _to_repeat(store: Store, study: Study) -> Experiment:
-    """The latest experiment of the spec, with runs to repeat. Raises UsageError."""
+    """Returns the latest experiment of the spec that has runs to repeat. Raises UsageError."""
     if study.spec.design.sequential or study.spec.design.load != "run":
         raise UsageError(
             "--rerun-flagged: a sequential design has analysed the runs, and runs that share a load cannot be "
@@ -405,9 +410,9 @@ def _to_repeat(store: Store, study: Study) -> Experiment:
 
 
 def continuation(store: Store, study: Study, *, partial: bool) -> tuple[bool, str | None]:
-    """Whether a study without --resume goes on with the experiment that its spec has already, and what to tell of it.
+    """Returns whether a study without --resume continues the existing experiment of its spec, and a message about it.
 
-    partial: some runs only (--only). They go to the unfinished experiment of the spec; a whole study begins another.
+    partial: only some runs (--only). They go to the spec's unfinished experiment; a whole study begins a new one.
     """
     latest = store.latest_of(study.spec)
     if latest is None:
@@ -423,13 +428,13 @@ def continuation(store: Store, study: Study, *, partial: bool) -> tuple[bool, st
 
 
 def _changed(found: Experiment, study: Study) -> list[str]:
-    """What of meter and driver is not as the experiment's runs had it."""
+    """Returns the properties of meter and driver that differ from those of the experiment's runs."""
     before, now = found.environment.get("identity", {}), study.identity()
     return [key for key in {**before, **now} if before.get(key) != now.get(key)]
 
 
 def _same(found: Experiment, study: Study) -> Experiment:
-    """The experiment, when its runs had this meter and driver. Raises UsageError."""
+    """Returns the experiment if its runs had this meter and driver. Raises UsageError otherwise."""
     before, now = found.environment.get("identity", {}), study.identity()
     if changed := _changed(found, study):
         raise UsageError(
@@ -452,14 +457,14 @@ def _how_far(store: Store, experiment: Experiment | None) -> str:
 def _measure(planned: PlannedRun, context: RunContext, metering: Metering) -> tuple[Run, RunData]:
     try:
         return measure(planned, context, metering)
-    except (DatabaseError, StoreError) as error:  # StoreError: no room for its copy of the loaded database
+    except (DatabaseError, StoreError) as error:  # StoreError: no space for its copy of the loaded database
         return Run(planned.index, planned.block, planned.levels, "failed", cause=str(error)), RunData()
 
 
 def _load_missing(
     snapshots: Snapshots, todo: Sequence[PlannedRun], spec: Spec, watcher: Watcher, keep_going: bool
 ) -> None:
-    """Load what is not loaded yet. keep_going: the runs of a load that fails will fail, with its cause."""
+    """Loads the databases that are not loaded yet. keep_going: if a load fails, its runs fail with the same cause."""
     tried: set[str] = set()
     for planned in todo:
         if planned.load_unit is not None or snapshots.has(planned):
@@ -489,7 +494,7 @@ def _load_listener(watcher: Watcher, key: str) -> Callable[[Event], None]:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Only one study at a time measures in a data folder: two would disturb each other."""
+    """Holds the data folder's lock: two studies at a time would disturb each other."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -505,7 +510,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def check_free(places: Places) -> None:
-    """Before a meter is opened. Raises BusyError where another study measures; makes no folder."""
+    """Raises BusyError if another study is measuring. Called before a meter is opened; creates no folder."""
     for folder in (places.data, places.snapshots):
         if (folder / "lock").exists():
             with _alone(folder):

@@ -1,8 +1,8 @@
-"""A study on a federation: its servers, a meter at each, and the policy by which their compactions are offloaded.
+"""Runs a study on a federation: its servers, a meter at each, and the policy that offloads their compactions.
 
 The driver and its database are on the first server. Servers are processes on this machine, each with a share of a core
-(edgejoule.eco.federation), whose watts are declared; or machines of their own, whose ecods run already and whose
-supplies have meters that this machine reads.
+(edgejoule.eco.federation) and declared watts; or separate machines whose ecods are already running and whose supplies
+have meters that this machine reads.
 """
 
 from edgejoule.study.servers.declared import DeclaredPower

@@ -1,4 +1,4 @@
-"""The modelled power of a server that is a share of this machine: CPU time times declared watts, and idle."""
+"""Models the power of a server that is a share of this machine: CPU time times declared watts, plus idle power."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from edgejoule.eco.federation import FederationServer
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
 
-INTERVAL_REL = 0.5  # half width at k=2 of what declared watts may be off
+INTERVAL_REL = 0.5  # relative half width at k=2 of the declared watts
 
 
 class DeclaredPower:
-    """An accumulator, J since open(). cpu_s: what the server's processes used so far."""
+    """An accumulator of J since open(). cpu_s: returns the CPU seconds that the server's processes have used so far."""
 
     name = "declared-power"
     method = Method.MODELLED
     domain = Domain.BOARD
-    poll_interval_s = 0.25  # a poll looks at every thread of the server
+    poll_interval_s = 0.25  # each poll reads every thread of the server
 
     def __init__(
         self, server: FederationServer, cpu_s: Callable[[], float], clock_ns: Callable[[], int] = time.monotonic_ns
@@ -26,23 +26,23 @@ class DeclaredPower:
         self._begin_ns, self._begin_cpu_s = 0, 0.0
 
     def probe(self) -> Availability:
-        """Always there."""
+        """Returns that the meter is available; it always is."""
         return Availability(True, "watts are declared")
 
     def describe(self) -> str:
-        """The declared watts."""
+        """Returns the declared watts as text."""
         s = self._server
         return f"{s.idle_w:g} W and {s.busy_w:g} W more while its {s.share:g} of a core is busy, as declared"
 
     def facts(self) -> Mapping[str, Sequence[str]]:
-        """What the figures are worth."""
+        """Returns the limits of the figures' validity."""
         return {
             "prediction interval": [f"±{INTERVAL_REL:.0%} at k=2: the watts are declared, nobody measured them here"],
             "not modelled": ["energy of bytes on the link; memory, storage; frequency and temperature"],
         }
 
     def channels(self) -> Sequence[Channel]:
-        """One."""
+        """Returns the single channel."""
         return [
             Channel(
                 meter=self.name,
@@ -58,14 +58,14 @@ class DeclaredPower:
         ]
 
     def open(self) -> None:
-        """Start counting at 0 J."""
+        """Starts counting at 0 J."""
         self._begin_ns, self._begin_cpu_s = self._clock_ns(), self._cpu_s()
 
     def poll(self) -> Sequence[Sample]:
-        """The energy so far."""
+        """Returns the energy so far."""
         now_ns, used_s = self._clock_ns(), self._cpu_s() - self._begin_cpu_s
         idle_j = self._server.idle_w * (now_ns - self._begin_ns) / 1e9
         return [Sample("board", now_ns, idle_j + self._server.busy_core_w * used_s)]
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing: the meter holds no resource."""

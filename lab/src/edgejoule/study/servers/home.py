@@ -1,4 +1,4 @@
-"""Where the driver of a study on a federation runs, and what the federation is told before each run."""
+"""Where the driver of a study on a federation runs, and the settings that the federation receives before each run."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ from edgejoule.study.servers.meter import ServersMeter
 ADAPTER = "rocksdb"
 _SETTINGS = f"{ADAPTER}.eco_settings"
 _SLOW_SHARE = 0.125  # of a core
-_PRELOAD = "libeco-preload.so"  # as installed: the loader knows where
+_PRELOAD = "libeco-preload.so"  # as installed: the loader finds it
 
 
 @dataclass(frozen=True)
 class Home:
-    """Where the driver or a command runs. prefix: argv before its own. words: the driver's further arguments.
+    """Where the driver or a command runs. prefix: argv placed before its own. words: arguments appended to the
+    driver's.
 
-    member: what its process belongs to. values: placeholders of a command, commands.model.OF_A_FEDERATION.
+    member: the group that its process belongs to. values: placeholders of a command, commands.model.OF_A_FEDERATION.
     """
 
     prefix: Sequence[str] = ()
@@ -47,8 +48,9 @@ class Home:
 
 
 class Servers(Protocol):
-    """A context manager: the federation is there from __enter__ to __exit__. about: what its servers are. learning:
-    policies by which each server compacts once before it is predicted what it would take; empty where they know.
+    """A context manager: the federation exists from __enter__ to __exit__. about: a description of its servers.
+    learning: policies by which each server compacts once, so that its costs can be predicted; empty if the servers
+    already know them.
     """
 
     names: Sequence[str]
@@ -61,36 +63,36 @@ class Servers(Protocol):
         ...
 
     def __exit__(self, *_: object) -> None:
-        """What was started is stopped."""
+        """Stops what was started."""
         ...
 
     def decide_by(self, policy: str, link: Link | None) -> None:
-        """All servers decide by the policy, and none has a job. link: the network between them; None: loopback.
+        """Sets the policy of all servers and clears their jobs. link: the network between them; None: loopback.
 
         Raises FederationError.
         """
         ...
 
     def home(self, server: str) -> Home:
-        """Where a program runs on that server."""
+        """Returns where a program on that server runs."""
         ...
 
     def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
-        """What was decided since then (Unix time) under the policy, as events of a run. Raises FederationError."""
+        """Returns decisions under the policy since then (Unix time, s) as events of a run. Raises FederationError."""
         ...
 
 
 def servers_of(spec: Spec) -> Servers | None:
-    """Those of the spec. Raises UsageError, MeterError."""
+    """Builds the servers that the spec declares; None if it declares none. Raises UsageError, MeterError."""
     if not spec.servers:
         return None
     return _Machines(spec, spec.federation) if spec.federation else _Processes(spec)
 
 
 class _Processes:
-    """Servers as processes here; the last is the master.
+    """Servers as processes on this machine; the last is the master.
 
-    On another network the ecods are started anew. What they have learnt on each network stays in a folder for it.
+    The ecods restart when the network changes. What they have learnt on each network stays in a separate folder.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -121,7 +123,7 @@ class _Processes:
     def __enter__(self) -> Self:
         if os.geteuid() == 0:
             remove_leftovers()
-        self._folder = new_folder(Path(tempfile.gettempdir()))  # short: sockets lie in it
+        self._folder = new_folder(Path(tempfile.gettempdir()))  # a short path: sockets lie in it
         self._stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
         self._stack.callback(self._stop)
         try:
@@ -135,7 +137,7 @@ class _Processes:
         self._stack.close()
 
     def _start(self) -> None:
-        """On the network in force."""
+        """Starts the federation on the current network."""
         link = self._link
         network = Namespaces(link.rate_mbit_s or None, link.delay_ms, encrypted=link.encrypted) if link else None
         servers = (
@@ -174,14 +176,14 @@ class _Processes:
 
 
 def _timing(servers: Sequence[FederationServer]) -> FederationTiming:
-    """Slow servers answer slowly: their ecods have some ms of CPU time in each period of a quota."""
+    """Returns longer timeouts for slow servers: a CPU quota gives their ecods only some ms in each period."""
     if min(server.share for server in servers) >= _SLOW_SHARE:
         return FederationTiming()
     return FederationTiming(beat_ms=500, alive_ms=5000, lease_ms=5000, place_timeout_ms=400)
 
 
 class _Machines:
-    """Machines of their own, whose ecods run already; this one is the first."""
+    """Separate machines whose ecods are already running; this machine is the first."""
 
     def __init__(self, spec: Spec, at: FederationAt) -> None:
         self.names: Sequence[str] = list(spec.servers)

@@ -1,4 +1,6 @@
-"""The meters of several servers as one: its joules are those of all servers, each channel's those of one."""
+"""Combines the meters of several servers into one: its joules are the sum over the servers, each channel belongs to one
+server.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ from edgejoule.study.run_length import shortest_s
 
 
 class ServersMeter:
-    """parts: server -> its meter, all of one domain, read on this host's clock.
+    """parts: server -> its meter; all meters have one domain and this host's clock.
 
-    A channel is named after its server, and where that has several of the domain "SERVER CHANNEL". A meter is polled no
-    more often than it asks for. about: what the servers are, for a report. gather_s: see meters.base.Meter; known after
-    open(), where programs gather the readings of all.
+    A channel is named after its server, or "SERVER CHANNEL" if the server has several in the domain. A meter is polled
+    no more often than it requests. about: a description of the servers for a report. gather_s: see meters.base.Meter;
+    known after open() if programs collect the readings of all.
     """
 
     name = "servers"
@@ -37,7 +39,7 @@ class ServersMeter:
         self.gather_s: float | None = None
 
     def probe(self) -> Availability:
-        """Available when each is, and all cover the same."""
+        """Returns available if each meter is available and all have the same domain."""
         for server, meter in self._parts.items():
             found = meter.probe()
             if not found.available:
@@ -48,11 +50,11 @@ class ServersMeter:
         return Availability(True, f"a meter for each of {len(self._parts)} servers")
 
     def describe(self) -> str:
-        """Each server's, in words."""
+        """Returns each server's description."""
         return "; ".join(f"{server}: {meter.describe()}" for server, meter in self._parts.items())
 
     def facts(self) -> Mapping[str, Sequence[str]]:
-        """Each server's; what is said of all is said once."""
+        """Returns each server's facts; facts common to all appear once."""
         told: dict[str, dict[str, list[str]]] = {}
         for server, meter in self._parts.items():
             for heading, lines in meter.facts().items():
@@ -64,7 +66,7 @@ class ServersMeter:
         }
 
     def channels(self) -> Sequence[Channel]:
-        """Of the domain, in the order of the servers."""
+        """Returns the channels of the domain, in the order of the servers."""
         found: list[Channel] = []
         self._names.clear()
         for server, meter in self._parts.items():
@@ -81,7 +83,7 @@ class ServersMeter:
         return found
 
     def open(self) -> None:
-        """Each. Raises MeterError, with the server."""
+        """Opens each meter. Raises MeterError that names the server."""
         self.probe().demand(self.name)
         for server, meter in self._parts.items():
             try:
@@ -96,12 +98,12 @@ class ServersMeter:
         self.gather_s = min(known) if len(known) == len(gathering) else None
 
     def helper_cpu_s(self) -> float:
-        """CPU time of the programs that sample for the meters."""
+        """Returns the CPU seconds of the programs that sample for the meters."""
         helpers = [getattr(meter, "helper_cpu_s", None) for meter in self._parts.values()]
         return sum(float(cpu_s()) for cpu_s in helpers if cpu_s is not None)
 
     def poll(self) -> Sequence[Sample | Block]:
-        """Of each that is due."""
+        """Polls each meter that is due."""
         found: list[Sample | Block] = []
         for server, meter in self._parts.items():
             now_s = self._clock_s()
@@ -116,11 +118,11 @@ class ServersMeter:
         return found
 
     def close(self) -> None:
-        """Each."""
+        """Closes each meter."""
         for meter in self._parts.values():
             meter.close()
 
 
 def of_server(server: str, readings: Iterable[Readings]) -> list[Readings]:
-    """Those of one server."""
+    """Returns the readings of one server."""
     return [each for each in readings if each.channel.name.split(" ")[0] == server]
