@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_command(run: PlannedRun) -> None:
-    """Its programs and its folder are here. Raises UsageError."""
+    """Checks that the run's programs and folder exist here. Raises UsageError."""
     command = run.command
     assert command is not None
     around = surroundings(run, Path("/nowhere"))

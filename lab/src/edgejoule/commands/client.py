@@ -119,7 +119,7 @@ class CommandClient:
         self._stopped = False
 
     def run(self) -> CommandRun:
-        """Raises DatabaseError when the command, or what it needs, failed."""
+        """Runs the command. Raises DatabaseError if it, or something it needs, failed."""
         self._data.mkdir(parents=True, exist_ok=True)
         self._beside("prepare")
         self._quiet("before")
@@ -136,7 +136,7 @@ class CommandClient:
         return CommandRun(repetitions, self._events, self._printed(output), output.bytes_total, storage)
 
     def stop(self) -> None:
-        """End the command and what it started."""
+        """Ends the command and the processes that it started."""
         self._stopped = True
         if (supervised := self._supervised) is not None:
             supervised.stop()
@@ -168,7 +168,7 @@ class CommandClient:
         return repetitions, storage
 
     def _check(self, repetitions: Sequence[Repetition], output: Output) -> None:
-        """A command that failed or died gives no value. Raises DatabaseError."""
+        """Raises DatabaseError for a command that failed or died: it gives no value."""
         for number, repetition in enumerate(repetitions, 1):
             if repetition.failure and (repetition.signal is not None or not self._command.ignore_failure):
                 which = f"repetition {number} of {self._repeat} " if self._repeat > 1 else ""
@@ -178,7 +178,7 @@ class CommandClient:
                 raise DatabaseError(failed(message, self._printed(output)))
 
     def _printed(self, output: Output) -> str:
-        """The output, from its file where the experiment names one."""
+        """Returns the output, from its file if the experiment names one."""
         declared = self._command.output
         if declared is None:
             return output.text()
@@ -193,7 +193,7 @@ class CommandClient:
         run_beside(self._around, key, self._data, self._scratch, self._timing.run_timeout_s)
 
     def _quiet(self, place: str) -> None:
-        """The server stands open, and nobody asks it."""
+        """Leaves the server open without requests."""
         if not self._served or not self._quiet_s:
             return
         server = self._served.server
@@ -212,7 +212,7 @@ class CommandClient:
 
 
 def _usage(repetitions: Sequence[Repetition]) -> dict[str, int | None]:
-    """Of the process trees of all repetitions together."""
+    """Returns the resource use of the process trees of all repetitions together."""
     return {
         "cpu_user_ns": round(sum(r.cpu_user_s for r in repetitions) * 1e9),
         "cpu_system_ns": round(sum(r.cpu_system_s for r in repetitions) * 1e9),

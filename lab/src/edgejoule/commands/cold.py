@@ -37,7 +37,7 @@ def drop_caches(folder: Path) -> dict[str, int]:
 
 
 def resident_bytes(folder: Path) -> int:
-    """How much of the files below a folder is in the page cache. Raises DatabaseError."""
+    """Returns how many bytes of the files below a folder are in the page cache. Raises DatabaseError."""
     try:
         return sum(map(_resident_bytes, _files(folder)))
     except OSError as error:

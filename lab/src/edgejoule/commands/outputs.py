@@ -80,7 +80,7 @@ def figures(text: str, declared: Mapping[str, DeclaredResponse], repetitions: in
 
 
 def _mean(name: str, values: list[float], repetitions: int) -> float:
-    """Of the last figure of each repetition."""
+    """Returns the mean of the last figure of each repetition."""
     each, rest = divmod(len(values), repetitions)
     if rest:
         raise DatabaseError(

@@ -62,7 +62,7 @@ def phase_facts(repetitions: Sequence[Repetition], traces: Sequence[energy.Readi
 
 
 def phase_events(repetitions: Sequence[Repetition]) -> list[dict[str, Any]]:
-    """The phases as events of the run, which its power trace shows."""
+    """Returns the phases as events of the run; its power trace shows them."""
     return [
         {"event": EVENT, "monotonic_ns": p.start_ns, "duration_ns": p.end_ns - p.start_ns, "name": p.name}
         for p in _all(repetitions)

@@ -43,7 +43,7 @@ def shells_of(plan: Iterable[PlannedRun]) -> list[str]:
 
 
 def measure_start(shell: str, folder: Path) -> ShellStart:
-    """Start the shell with an empty command, again and again. Raises DatabaseError."""
+    """Starts the shell with an empty command several times and measures it. Raises DatabaseError."""
     around = Surroundings(CommandWorkload(command=" ", shell=shell), {})
     command = around.command("", cwd=folder, output=None)
     repetitions = Supervised(command, timeout_s=_TIMEOUT_S, repeat=STARTS).run()
@@ -56,10 +56,10 @@ def measure_start(shell: str, folder: Path) -> ShellStart:
 
 
 def to_note(starts: Mapping[str, ShellStart]) -> dict[str, Any]:
-    """As an experiment keeps them."""
+    """Returns the starts in the form that an experiment stores."""
     return {shell: {"start_s": start.start_s, "cpu_s": start.cpu_s} for shell, start in starts.items()}
 
 
 def from_note(noted: Mapping[str, Any]) -> dict[str, ShellStart]:
-    """What an experiment that goes on has kept."""
+    """Reads the starts that a continued experiment has stored."""
     return {shell: ShellStart(**start) for shell, start in noted.items()}

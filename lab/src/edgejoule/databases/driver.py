@@ -156,7 +156,9 @@ class Driver:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self) -> list[dict[str, Any]]:
-        """Events in order. Raises DatabaseError with the driver's own words when the run failed."""
+        """Runs the driver and returns its events in order. Raises DatabaseError with the driver's message if the run
+        failed.
+        """
         events: list[dict[str, Any]] = []
         with subprocess.Popen(
             self._command,

@@ -93,7 +93,7 @@ def _logged(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
 
 
 def _depths(changes: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
-    """How many files level 0 has, whenever that changes."""
+    """Returns the number of files in level 0 after each change."""
     before = None
     for change in changes:
         files = change["lsm_state"][0] if change.get("lsm_state") else None

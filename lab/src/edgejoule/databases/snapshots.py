@@ -32,7 +32,7 @@ class Snapshots:
         self._failed[self.key(run)] = cause
 
     def key(self, run: PlannedRun) -> str:
-        """Name of the snapshot a run starts from."""
+        """Returns the name of the snapshot that a run starts from."""
         name, content = system_of(run).content()
         return f"{name}-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]}"
 

@@ -36,8 +36,8 @@ Keep = Callable[[str, Clock, ClockRelation], None]
 
 @dataclass(frozen=True)
 class ClockPlan:
-    """What every run of a study does about clocks. marker: bursts are played; why_not: why they are not, if they were
-    requested.
+    """What every run of a study does about clocks. marker: bursts are played. why_not: why none are, although a clock
+    would need them.
 
     servers: meter -> HOST:PORT that serves the clock of its times. token: the servers' secret. rest_s: time between the
     first burst and the window that begins the run, in s.
