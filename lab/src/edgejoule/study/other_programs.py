@@ -308,8 +308,8 @@ def _grown(begin: ProgramCounters, end: ProgramCounters, name: str) -> int | Non
 
 
 def _rest(whole: int | None, own: int | None) -> tuple[int | None, int | None]:
-    """Splits the whole into the other programs' part and the run's. Both are None if the run has more than the whole:
-    it wrote past the page cache.
+    """Splits the whole into the other programs' part and the run's. The first is None if the run has more than the
+    whole: it wrote past the page cache.
     """
     if whole is None or own is None or own > whole + _PAGE_BYTES:
         return None, own
