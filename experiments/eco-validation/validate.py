@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from edgejoule.eco.federation import CpuGroups, Federation, FederationServer, Programs
 from edgejoule.errors import EdgejouleError
-from edgejoule.eco.federation import CpuGroups, Federation, Programs, Server
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -134,7 +134,7 @@ def measure(scenario: Scenario, seed: int, under: Path) -> dict[str, Any]:
     """One real run."""
     folder = Path(tempfile.mkdtemp(prefix="eco-", dir=under))
     servers = [
-        Server(host.name, host.cores, BUSY_W * host.cores, IDLE_W, slots=SLOTS, link_mbit_s=LINK_MBIT_S)
+        FederationServer(host.name, host.cores, BUSY_W * host.cores, IDLE_W, slots=SLOTS, link_mbit_s=LINK_MBIT_S)
         for host in scenario.servers
     ]
     programs = Programs.of(ROOT / "build")

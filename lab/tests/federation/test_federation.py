@@ -76,7 +76,7 @@ def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
     script = f"""
 import pathlib
 from edgejoule.eco.federation import *
-servers = [Server("low", 0.1, 1.5, 8), Server("high", 0.4, 10, 30)]
+servers = [FederationServer("low", 0.1, 1.5, 8), FederationServer("high", 0.4, 10, 30)]
 with Federation(servers, Programs.of(pathlib.Path({str(BUILD)!r})), pathlib.Path({str(folder)!r})) as federation:
     folder = federation.place("low").folder
     words = [*{FILL!r}, "--num=10000000", f"--db={{folder}}/db"]

@@ -1,6 +1,7 @@
 """Eco federations on this machine: servers as processes, each with a share of a core, and programs that run on them.
 
-    servers = [Server("low", share=0.1, busy_w=1.5, idle_w=8), Server("high", share=0.4, busy_w=7, idle_w=30)]
+    low = FederationServer("low", share=0.1, busy_w=1.5, idle_w=8)
+    servers = [low, FederationServer("high", share=0.4, busy_w=7, idle_w=30)]
     with Federation(servers, Programs.of(Path("build")), folder) as federation:
         federation.set_policy("eco")
         program = federation.start("low", ["db_bench", ...], log, federation.with_preload("low"))
