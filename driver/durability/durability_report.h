@@ -34,7 +34,7 @@ struct DurabilityReport {
 // One line for each setting. For a broken promise, also the cut that shows it best.
 [[nodiscard]] std::string as_table(const DurabilityReport& report);
 
-// One JSON object. docs/guides/durability.md describes the fields.
+// One JSON object. docs/how-to/durability.md describes the fields.
 [[nodiscard]] std::string as_json(const DurabilityReport& report);
 
 [[nodiscard]] bool all_kept(const DurabilityReport& report);

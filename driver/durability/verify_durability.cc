@@ -34,7 +34,7 @@ constexpr const char* examples = R"(Examples (all need root):
       --vary sqlite.journal_mode=delete,wal --vary sqlite.synchronous=normal,full,extra
   edgejoule-driver verify-durability -db leveldb --durability power --device-ignores-flushes
 Exit status: 0 every promise was kept, 1 the test could not be made, 2 asked wrongly, 3 a promise was not kept.
-What it does, what it proves and what not: docs/guides/durability.md.)";
+What it does, what it proves and what not: docs/how-to/durability.md.)";
 
 // A progress line on standard error that is overwritten in place.
 class CutProgress {

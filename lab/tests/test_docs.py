@@ -163,6 +163,24 @@ def test_a_dead_link_anchor_or_path_is_a_fault(tree: Path, page: str, more: str,
     assert fault in faults(tree)
 
 
+def without_reader(root: Path, index: str) -> list[str]:
+    """Pages beside the index, or linked from it, whose first paragraph names no reader. Decisions are left out."""
+    text = FENCE.sub("", (root / index).read_text())
+    linked = {(root / index).parent / link.partition("#")[0] for link in LINK.findall(text)}
+    pages = {path.resolve() for path in (*linked, *(root / index).parent.rglob("*.md")) if path.suffix == ".md"}
+    named = sorted(str(path.relative_to(root.resolve())) for path in pages)
+    return [
+        name
+        for name in named
+        if not name.startswith("docs/adr/") and not re.match(r"# .+\n\nFor \w[^\n]*: [\w`]", (root / name).read_text())
+    ]
+
+
+def test_every_page_begins_with_its_reader_and_purpose(tree: Path) -> None:
+    assert without_reader(ROOT, "docs/README.md") == []
+    assert without_reader(tree, "docs/guide.md") == ["docs/guide.md", "docs/where.md"]
+
+
 def unnamed_responses(dictionary: str) -> list[str]:
     """Responses without a row of their own. Latencies have one row for all."""
     rows = [line.split("|")[1] for line in dictionary.splitlines() if line.startswith("|")]

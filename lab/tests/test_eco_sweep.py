@@ -382,7 +382,7 @@ def test_the_folder_of_a_killed_sweep_is_removed_by_the_next(folder: Path, monke
     [
         ("eco demo --rounds 3", "`edgejoule run experiments/eco-demo`"),
         ("eco trial experiments/eco-real/static.toml", "`edgejoule run experiments/eco-real`"),
-        ("audit table.txt", "docs/guides/printed-anova-tables.md"),
+        ("audit table.txt", "docs/how-to/printed-anova-tables.md"),
     ],
 )
 def test_a_command_that_is_gone_names_what_replaces_it(words: str, said: str) -> None:

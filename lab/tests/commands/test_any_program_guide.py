@@ -1,4 +1,4 @@
-"""docs/guides/any-program.md: its commands run as they stand, in order."""
+"""docs/tutorials/any-program.md: its commands run as they stand, in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shutil import which
 
 import pytest
 
-GUIDE = Path(__file__).resolve().parents[3] / "docs/guides/any-program.md"
+GUIDE = Path(__file__).resolve().parents[3] / "docs/tutorials/any-program.md"
 COMMANDS = [
     line
     for block in re.findall(r"^```sh\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)

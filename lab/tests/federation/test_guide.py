@@ -1,4 +1,4 @@
-"""docs/guides/federation.md: its blocks work as they stand, and what it names exists."""
+"""docs/tutorials/federation.md: its blocks work as they stand, and what it names exists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from edgejoule.machine.processes import Process
 
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = ROOT / "build"
-GUIDE = (ROOT / "docs/guides/federation.md").read_text()
+GUIDE = (ROOT / "docs/tutorials/federation.md").read_text()
 built = pytest.mark.skipif(not (BUILD / "bin/ecod").exists(), reason="make eco builds ecod")
 NATS = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/sbin:/usr/local/sbin")
 ELSEWHERE = {  # said by NATS and by the dynamic linker

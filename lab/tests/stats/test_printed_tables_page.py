@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGE = (Path(__file__).parents[3] / "docs/guides/printed-anova-tables.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/how-to/printed-anova-tables.md").read_text(encoding="utf-8")
 
 
 def block(language: str) -> str:

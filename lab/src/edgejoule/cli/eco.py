@@ -13,7 +13,7 @@ Examples:
   edgejoule eco calibration measured.json -o calibration.toml    costs for eco-sim, from eco-calibrate's measurements
 
 By real runs: edgejoule run experiments/eco-demo, and with a network of each server experiments/eco-real.
-ecod and ecoctl run a federation: docs/guides/federation.md."""
+ecod and ecoctl run a federation: docs/tutorials/federation.md."""
 
 
 @click.group(

@@ -46,7 +46,7 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 finished with flagged runs, 130 interrup
 
 
 _REMOVED = {
-    "audit": "the page docs/guides/printed-anova-tables.md has the 25 lines of Python that do it",
+    "audit": "the page docs/how-to/printed-anova-tables.md has the 25 lines of Python that do it",
 }
 
 
