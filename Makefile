@@ -6,6 +6,8 @@ SHELL := /bin/bash
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
+# The fast tests wait for programs half of their time.
+WORKERS := $(shell echo $$((2 * $(JOBS))))
 PYTHON := .venv/bin/python
 # -rs: a skipped test is listed with its reason.
 # The JUnit files of a target's tests; tools/skips.py fails when a test was skipped for a reason that is not listed.
@@ -40,7 +42,7 @@ test: setup-dev build/build.ninja ## the fast tests of all languages: no root, n
 	$(FRESH)
 	@cmake --build --preset release -j $(JOBS)
 	$(CTEST) release --timeout 300 -LE '$(LABELS)' -j $(JOBS)
-	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board and not qemu and not server' -n $(JOBS)
+	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board and not qemu and not server' -n $(WORKERS)
 	$(SKIPS)
 
 test-all: test test-slow test-root test-server test-r test-browser test-java test-board test-qemu test-asan-ubsan test-tsan test-fuzz ## all tests, sanitizers and fuzzers included

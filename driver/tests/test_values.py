@@ -62,7 +62,9 @@ def differs(name: str, ratio: float, expected: float) -> bool:
     return abs(ratio / expected - 1) > WITHIN
 
 
-@pytest.mark.parametrize("value_bytes", [11, 100, 1000])
+@pytest.mark.parametrize(
+    "value_bytes", [pytest.param(11, marks=pytest.mark.slow), 100, pytest.param(1000, marks=pytest.mark.slow)]
+)
 def test_values_compress_as_values_of_java_ycsbs_distribution(value_bytes: int) -> None:
     total = 2 * MEBIBYTE
     expected = lzma_ratio(java_law(value_bytes, total))

@@ -95,8 +95,8 @@ pathlib.Path(option("--json")).write_text(json.dumps({"runs": [{"total": server(
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def write_sweep(folder: Path) -> Path:
+    """Writes a sweep and its simulator into a folder. Returns the folder."""
     for name, text in {
         "experiment.toml": EXPERIMENT,
         "tiers.toml": TIERS,
@@ -104,9 +104,21 @@ def folder(tmp_path: Path) -> Path:
         "sweep.toml": SWEEP,
         "eco-sim": SIMULATOR,
     }.items():
-        (tmp_path / name).write_text(text)
-    (tmp_path / "eco-sim").chmod(0o755)
-    return tmp_path
+        (folder / name).write_text(text)
+    (folder / "eco-sim").chmod(0o755)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_sweep(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> list[sweeps.Row]:
+    """The rows of the whole sweep, simulated once for all tests of the pictures."""
+    folder = write_sweep(tmp_path_factory.mktemp("sweep"))
+    return [row for point in read(folder).points for row in sweeps.simulate(point, str(folder / "eco-sim"))]
 
 
 def runs_of(folder: Path) -> int:
@@ -119,10 +131,6 @@ def read(folder: Path, old: str = "", new: str = "") -> sweeps.Sweep:
     assert old in text
     file.write_text(text.replace(old, new, 1))
     return sweeps.read_sweep(file)
-
-
-def rows_of(sweep: sweeps.Sweep, folder: Path) -> list[sweeps.Row]:
-    return [row for point in sweep.points for row in sweeps.simulate(point, str(folder / "eco-sim"))]
 
 
 def test_every_combination_of_levels_policies_and_seeds_is_a_point(folder: Path) -> None:
@@ -189,9 +197,9 @@ def test_an_output_that_cannot_be_written_is_named(folder: Path, taken: str) -> 
     assert "Traceback" not in done.output
 
 
-def test_lines_are_compared_seed_by_seed_with_the_policy_that_is_named(folder: Path) -> None:
+def test_lines_are_compared_seed_by_seed_with_the_policy_that_is_named(folder: Path, rows: list[sweeps.Row]) -> None:
     sweep = read(folder)
-    points = lines_of(sweep.pictures[0], rows_of(sweep, folder), list(sweep.factors))
+    points = lines_of(sweep.pictures[0], rows, list(sweep.factors))
     assert points["eco"] == {0.1: pytest.approx([1, 1]), 10: pytest.approx([100, 100])}
     assert points["local"] == {0.1: [0, 0], 10: [0, 0]}
 
@@ -200,9 +208,9 @@ def test_the_front_has_the_points_that_none_is_better_than_in_both() -> None:
     assert front_of([(1, 1), (2, 3), (2, 2), (3, 9), (2.5, 10), (0, 1)]) == [(3, 9), (2, 2), (1, 1)]
 
 
-def test_pictures_are_drawn_and_say_what_they_show(folder: Path) -> None:
+def test_pictures_are_drawn_and_say_what_they_show(folder: Path, rows: list[sweeps.Row]) -> None:
     sweep = read(folder)
-    files = draw(sweep, rows_of(sweep, folder), folder)
+    files = draw(sweep, rows, folder)
     text = files[0].read_text()
     assert [file.name for file in files] == ["links.svg", "front.svg"]
     for words in ("Throughput", "% against local", "link, Gbit/s", "max_background_jobs 8", "eco"):
@@ -219,13 +227,15 @@ def test_pictures_are_drawn_and_say_what_they_show(folder: Path) -> None:
         ("= 8 }", "= 9 }", "no run is chosen"),
     ],
 )
-def test_a_picture_of_what_is_not_there_is_refused(folder: Path, old: str, new: str, said: str) -> None:
+def test_a_picture_of_what_is_not_there_is_refused(
+    folder: Path, rows: list[sweeps.Row], old: str, new: str, said: str
+) -> None:
     sweep = read(folder, old, new)
     with pytest.raises(SweepError, match=said):
-        draw(sweep, rows_of(sweep, folder), folder)
+        draw(sweep, rows, folder)
 
 
-@pytest.fixture(params=["threads", "a Dask cluster"])
+@pytest.fixture(params=["threads", pytest.param("a Dask cluster", marks=pytest.mark.slow)])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     """Two simulations at a time."""
     if request.param == "threads":
@@ -291,8 +301,9 @@ def test_an_interrupted_sweep_ends_its_simulators(folder: Path, stop: signal.Sig
     assert left == []
 
 
-def test_a_scheduler_that_does_not_answer_is_reported() -> None:
+def test_a_scheduler_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
+    monkeypatch.setattr(sweeps, "SCHEDULER_ANSWER_S", 0.5)
     with pytest.raises(UsageError, match="no Dask scheduler answers"), sweeps.dask_executor("tcp://127.0.0.1:1"):
         pass
 

@@ -496,7 +496,11 @@ def by_markers_alone(trace: Trace, markers: Sequence[Marker]) -> tuple[ClockRela
 @pytest.mark.parametrize("tie", [by_arrivals_and_markers, by_markers_alone])
 @pytest.mark.parametrize(
     ("rates_hz", "seeds"),
-    [((20,), range(15)), ((4000,), range(3)), pytest.param((10, 50, 200), range(100, 200), marks=pytest.mark.slow)],
+    [
+        ((20,), range(15)),
+        pytest.param((4000,), range(3), marks=pytest.mark.slow),
+        pytest.param((10, 50, 200), range(100, 200), marks=pytest.mark.slow),
+    ],
 )
 def test_the_uncertainty_of_a_time_during_the_run_holds_and_no_run_is_flagged_in_vain(
     rates_hz: Sequence[int], seeds: range, tie: Tie

@@ -375,7 +375,7 @@ def check_mutation(packed: Path, folder: Path, change: Callable[[Tables], None])
 QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]}
 
 
-@settings(max_examples=60, derandomize=True, **QUIET)
+@settings(max_examples=25, derandomize=True, **QUIET)
 @given(mutations())
 def test_a_mutated_bundle_is_refused_or_everything_can_read_it(
     packed: Path, tmp_path: Path, change: Callable[[Tables], None]

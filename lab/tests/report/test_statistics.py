@@ -108,6 +108,7 @@ def test_a_run_that_leaves_something_to_the_next_is_told(make_store, monkeypatch
     assert "one run leaves something to the next" in plain(told.table.rows[0][3])
 
 
+@pytest.mark.slow
 def test_270_runs_with_traces_are_a_page_below_a_megabyte(make_store) -> None:
     with make_store(blocks=30, **COUNTED) as store:
         found = find(store, store.find())

@@ -47,6 +47,8 @@ from edgejoule.errors import BusyError, DataError, SweepError, UsageError
 Level = str | float | bool
 Row = dict[str, Level]
 
+#: Seconds that a Dask scheduler may take to answer the first request.
+SCHEDULER_ANSWER_S = 20
 _FILES = ("experiment", "tiers", "calibration")
 #: Columns of a row beside its factors' -> key of eco-sim's JSON.
 FIGURES = {
@@ -256,7 +258,7 @@ def dask_executor(scheduler: str) -> Iterator[Executor]:
     except ImportError as error:
         raise UsageError("--scheduler needs Dask: pip install edgejoule[distributed]") from error
     try:
-        client = Client(scheduler, timeout=20)
+        client = Client(scheduler, timeout=SCHEDULER_ANSWER_S)
     except OSError as error:
         raise UsageError(f"{scheduler}: no Dask scheduler answers: {error}") from error
     with client:
