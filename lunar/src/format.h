@@ -8,6 +8,7 @@
 #define LUNAR_FORMAT_H
 
 #include "lunar.h"
+#include "modules.h"
 
 #define LN_NONE 0xffffffffu
 
@@ -176,34 +177,142 @@ enum { LN_BUCKET_COUNT = 6, LN_BUCKET_OVERFLOW = 8, LN_BUCKET_HEADER = 12, LN_EN
  * one's has no bytes. */
 enum { LN_TREE_LEVEL = 5, LN_TREE_COUNT = 6, LN_TREE_END = 8, LN_TREE_HEADER = 12, LN_TREE_HEIGHT_MAX = 7 };
 
-_Static_assert(LN_GROUP_HEADER == LN_GROUP_SUM + 4, "a group's checksum ends its header");
-_Static_assert(LN_RECORD_HEADER == LN_RECORD_BYTES + 4, "a record's header ends with its bytes");
-_Static_assert(LN_MAP_ENTRY == LN_MAP_BITS + LN_CHUNK_BLOCKS_MAX / 8, "a bit for each block of a chunk");
-_Static_assert(LN_BLOCK_HEADER == LN_BLOCK_REUSE_BACK + 4, "slots follow the last field of the header");
-_Static_assert(LN_ENTRY == 8 + 4 + 2 + 2, "an entry of a bucket: key, ref, slot, 0");
-_Static_assert(sizeof(struct lunar_column) == LN_SCHEMA_COLUMN, "a column is stored as it is given");
-_Static_assert(LN_SUPER_END <= 512 && LN_META_END <= 512, "a page holds it at the smallest sector");
-_Static_assert(LN_SCHEMA_COLUMNS + LUNAR_COLUMNS_MAX * LN_SCHEMA_COLUMN <= 512, "a schema page holds all columns");
+/* Each field begins where the one before it ends, or at the next multiple of its own size. A volume has them so. */
+#define LN_FOLLOWS(field, before, bytes) _Static_assert((field) == (before) + (bytes), #field " follows " #before)
+LN_FOLLOWS(LN_SUPER_VERSION, LN_SUPER_MAGIC, 4);
+LN_FOLLOWS(LN_SUPER_SECTOR_SHIFT, LN_SUPER_VERSION, 2);
+LN_FOLLOWS(LN_SUPER_GROWTH, LN_SUPER_SECTOR_SHIFT, 1);
+LN_FOLLOWS(LN_SUPER_VOLUME, LN_SUPER_GROWTH, 1);
+LN_FOLLOWS(LN_SUPER_SECTORS, LN_SUPER_VOLUME, 4);
+LN_FOLLOWS(LN_SUPER_ROOT, LN_SUPER_SECTORS, 4);
+LN_FOLLOWS(LN_SUPER_META, LN_SUPER_ROOT, 4);
+LN_FOLLOWS(LN_SUPER_MAP, LN_SUPER_META, 4);
+LN_FOLLOWS(LN_SUPER_LOG, LN_SUPER_MAP, 4);
+LN_FOLLOWS(LN_SUPER_DATA, LN_SUPER_LOG, 4);
+LN_FOLLOWS(LN_SUPER_MAP_SECTORS, LN_SUPER_DATA, 4);
+LN_FOLLOWS(LN_SUPER_LOG_SECTORS, LN_SUPER_MAP_SECTORS, 4);
+LN_FOLLOWS(LN_SUPER_CHUNKS, LN_SUPER_LOG_SECTORS, 4);
+LN_FOLLOWS(LN_SUPER_UNIT, LN_SUPER_CHUNKS, 4);
+LN_FOLLOWS(LN_SUPER_CLASS_MIN, LN_SUPER_UNIT, 2);
+LN_FOLLOWS(LN_SUPER_CHUNK, LN_SUPER_CLASS_MIN, 2);
+LN_FOLLOWS(LN_SUPER_TABLES, LN_SUPER_CHUNK, 2);
+LN_FOLLOWS(LN_SUPER_CLASSES, LN_SUPER_TABLES, 2);
+_Static_assert(LN_SUPER_MAGIC == 4 && LN_SUPER_END == 64, "SUPER: after the checksum, in 64 bytes");
+
+LN_FOLLOWS(LN_GROUP_KIND, LN_GROUP_MAGIC, 2);
+LN_FOLLOWS(LN_GROUP_FLAGS, LN_GROUP_KIND, 1);
+LN_FOLLOWS(LN_GROUP_EPOCH, LN_GROUP_FLAGS, 1);
+LN_FOLLOWS(LN_GROUP_SEQUENCE, LN_GROUP_EPOCH, 4);
+LN_FOLLOWS(LN_GROUP_CHECKPOINT, LN_GROUP_SEQUENCE, 4);
+LN_FOLLOWS(LN_GROUP_BYTES, LN_GROUP_CHECKPOINT, 4);
+LN_FOLLOWS(LN_GROUP_COUNT, LN_GROUP_BYTES, 4);
+LN_FOLLOWS(LN_GROUP_EXTRA, LN_GROUP_COUNT, 4);
+LN_FOLLOWS(LN_GROUP_BODY_SUM, LN_GROUP_EXTRA, 4);
+LN_FOLLOWS(LN_GROUP_SUM, LN_GROUP_BODY_SUM, 4);
+LN_FOLLOWS(LN_GROUP_HEADER, LN_GROUP_SUM, 4);
+_Static_assert(LN_GROUP_HEADER == 36, "a group's header has 36 bytes");
 _Static_assert(LN_GROUP_HEADER + LN_CHECKPOINT_BODY <= 512, "a checkpoint group is one sector");
+_Static_assert(LN_CHECKPOINT_BODY == 3 * 4 + LUNAR_EXTENTS * (4 + 4 + 2 + 2), "three numbers, then the extents");
 _Static_assert(LN_GROUP_HEADER + 8 * LN_IMAGES_MAX <= 512, "the entries of an image group are in its first sector");
+
+LN_FOLLOWS(LN_RECORD_ALLOCATED, LN_RECORD_TYPE, 1);
+LN_FOLLOWS(LN_RECORD_TABLE, LN_RECORD_ALLOCATED, 1);
+LN_FOLLOWS(LN_RECORD_REF, LN_RECORD_TABLE, 2);
+LN_FOLLOWS(LN_RECORD_SLOT, LN_RECORD_REF, 4);
+LN_FOLLOWS(LN_RECORD_POSITION, LN_RECORD_SLOT, 2);
+LN_FOLLOWS(LN_RECORD_BYTES, LN_RECORD_POSITION, 2);
+LN_FOLLOWS(LN_RECORD_HEADER, LN_RECORD_BYTES, 4);
+_Static_assert(LN_RECORD_HEADER == 16, "a record's header has 16 bytes");
+
+LN_FOLLOWS(LN_MAP_STAMP, LN_MAP_USED, 1);
+LN_FOLLOWS(LN_MAP_BITS, LN_MAP_STAMP, 2);
+LN_FOLLOWS(LN_MAP_ENTRY, LN_MAP_BITS, LN_CHUNK_BLOCKS_MAX / 8);
+_Static_assert(LN_MAP_HEADER == 8 && LN_MAP_ENTRY == 20 && LN_MAP_USED == 1, "a chunk's entry has 20 bytes");
+_Static_assert(LN_ROOT_HEADER == 8 && LN_ROOT_ENTRY == 24, "a name's entry has 24 bytes");
+
+LN_FOLLOWS(LN_META_INDEX, LN_PAGE_KIND, 1);
+LN_FOLLOWS(LN_META_KEY, LN_META_INDEX, 1);
+LN_FOLLOWS(LN_META_COLUMNS, LN_META_KEY, 1);
+LN_FOLLOWS(LN_META_ROWS, LN_META_COLUMNS, 1);
+LN_FOLLOWS(LN_META_FIRST, LN_META_ROWS, 8);
+LN_FOLLOWS(LN_META_LAST, LN_META_FIRST, 4);
+LN_FOLLOWS(LN_META_SECTORS, LN_META_LAST, 4);
+LN_FOLLOWS(LN_META_REUSE, LN_META_SECTORS, 4);
+LN_FOLLOWS(LN_META_SERIAL, LN_META_REUSE, 4);
+LN_FOLLOWS(LN_META_RING_LIMIT, LN_META_SERIAL, 4);
+LN_FOLLOWS(LN_META_RING, LN_META_RING_LIMIT, 8);
+LN_FOLLOWS(LN_META_BUCKETS, LN_META_RING, 4);
+LN_FOLLOWS(LN_META_SEGMENTS, LN_META_BUCKETS, 4);
+LN_FOLLOWS(LN_META_CREATION, LN_META_SEGMENTS, 4 * LN_SEGMENTS);
+LN_FOLLOWS(LN_META_INDEXES, LN_META_CREATION, 4);
+LN_FOLLOWS(LN_META_TREE_HEIGHT, LN_META_TREE_ROOT, 4);
+_Static_assert(LN_META_TREE_ROOT == LN_META_BUCKETS && LN_META_TABLE == LN_META_LAST, "fields that others have not");
+_Static_assert((int)LUNAR_RING_AGE < (int)LN_INDEXED, "LN_INDEXED is beside the kind of ring");
+_Static_assert(LN_SUPER_END <= 512 && LN_META_END <= 512, "a page holds it at the smallest sector");
+_Static_assert(sizeof(struct lunar_column) == LN_SCHEMA_COLUMN && LN_SCHEMA_COLUMN == 26,
+               "a column is stored as given");
+_Static_assert(LN_SCHEMA_COLUMNS + LUNAR_COLUMNS_MAX * LN_SCHEMA_COLUMN <= 512, "a schema page holds all columns");
+
+LN_FOLLOWS(LN_BLOCK_CLASS, LN_PAGE_KIND, 1);
+LN_FOLLOWS(LN_BLOCK_SLOT_SECTORS, LN_BLOCK_CLASS, 1);
+LN_FOLLOWS(LN_BLOCK_TABLE, LN_BLOCK_SLOT_SECTORS, 2);
+LN_FOLLOWS(LN_BLOCK_SLOTS, LN_BLOCK_TABLE, 2);
+LN_FOLLOWS(LN_BLOCK_LIVE, LN_BLOCK_SLOTS, 2);
+LN_FOLLOWS(LN_BLOCK_TAIL, LN_BLOCK_LIVE, 2);
+LN_FOLLOWS(LN_BLOCK_NEXT, LN_BLOCK_TAIL, 2);
+LN_FOLLOWS(LN_BLOCK_PREVIOUS, LN_BLOCK_NEXT, 4);
+LN_FOLLOWS(LN_BLOCK_FREE, LN_BLOCK_PREVIOUS, 4);
+LN_FOLLOWS(LN_BLOCK_OLDEST, LN_BLOCK_FREE, 2);
+LN_FOLLOWS(LN_BLOCK_REUSE, LN_BLOCK_OLDEST, 2);
+LN_FOLLOWS(LN_BLOCK_SERIAL, LN_BLOCK_REUSE, 4);
+LN_FOLLOWS(LN_BLOCK_STAMP, LN_BLOCK_SERIAL, 4);
+LN_FOLLOWS(LN_BLOCK_REUSE_BACK, LN_BLOCK_STAMP, 4);
+LN_FOLLOWS(LN_BLOCK_HEADER, LN_BLOCK_REUSE_BACK, 4);
+_Static_assert(LN_BLOCK_HEADER == 44 && LN_SLOT_PAGE_HEADER == 8 && LN_ROW_HEADER == 4, "where slots and rows begin");
+
+LN_FOLLOWS(LN_BUCKET_OVERFLOW, LN_BUCKET_COUNT, 2);
+LN_FOLLOWS(LN_BUCKET_HEADER, LN_BUCKET_OVERFLOW, 4);
+_Static_assert(LN_BUCKET_HEADER == 12 && LN_ENTRY == 8 + 4 + 2 + 2, "an entry of a bucket: key, ref, slot, 0");
+LN_FOLLOWS(LN_TREE_LEVEL, LN_PAGE_KIND, 1);
+LN_FOLLOWS(LN_TREE_COUNT, LN_TREE_LEVEL, 1);
+LN_FOLLOWS(LN_TREE_END, LN_TREE_COUNT, 2);
+LN_FOLLOWS(LN_TREE_HEADER, LN_TREE_END, 4);
+_Static_assert(LN_TREE_HEADER == 12, "where a tree page's entries begin");
+_Static_assert(LN_TREE_HEADER + 3 * (1 + LUNAR_TREE_KEY_MAX + 6) <= 512,
+               "a page that is split has entries on both sides");
+
+/* What is compared by order elsewhere. */
+_Static_assert(LN_DATA == 0 && LN_BLOCK == 5 && LN_BUCKET == 6 && LN_TREE == 7,
+               "kinds from LN_BLOCK on lie in blocks, those from LN_BUCKET on belong to an index");
+_Static_assert(LUNAR_NULL == 0 && LUNAR_INT8 == 1 && LUNAR_INT64 == 4 && LUNAR_REAL == 5 && LUNAR_BOOLEAN == 6 &&
+                   LUNAR_TEXT == 7 && LUNAR_BLOB == 8,
+               "integers, then other numbers, then bytes; rows.c and eval.c have tables of them");
+_Static_assert(LUNAR_MODE_NONE == 1 && LUNAR_MODE_DISORDER == 2 && LUNAR_MODE_METADATA == 3 && LUNAR_MODE_FULL == 5,
+               "each mode keeps more than the one before");
 
 /* Fields of pages and headers: each lies at a multiple of its size, u64 at one of 4. */
 #if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 static inline uint16_t ln_get16(const uint8_t* p) {
   uint16_t v;
+  LUNAR_ASSERT((uintptr_t)p % 2 == 0);
   __builtin_memcpy(&v, __builtin_assume_aligned(p, 2), 2);
   return v;
 }
 static inline uint32_t ln_get32(const uint8_t* p) {
   uint32_t v;
+  LUNAR_ASSERT((uintptr_t)p % 4 == 0);
   __builtin_memcpy(&v, __builtin_assume_aligned(p, 4), 4);
   return v;
 }
 static inline void ln_put16(uint8_t* p, uint32_t v) {
   const uint16_t low = (uint16_t)v;
+  LUNAR_ASSERT((uintptr_t)p % 2 == 0);
   __builtin_memcpy(__builtin_assume_aligned(p, 2), &low, 2);
 }
-static inline void ln_put32(uint8_t* p, uint32_t v) { __builtin_memcpy(__builtin_assume_aligned(p, 4), &v, 4); }
+static inline void ln_put32(uint8_t* p, uint32_t v) {
+  LUNAR_ASSERT((uintptr_t)p % 4 == 0);
+  __builtin_memcpy(__builtin_assume_aligned(p, 4), &v, 4);
+}
 #else
 static inline uint16_t ln_get16(const uint8_t* p) { return (uint16_t)(p[0] | p[1] << 8); }
 static inline uint32_t ln_get32(const uint8_t* p) { return ln_get16(p) | (uint32_t)ln_get16(p + 2) << 16; }

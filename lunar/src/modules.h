@@ -39,4 +39,31 @@
 #error "LUNAR_WITH_SQL needs LUNAR_WITH_CURSOR"
 #endif
 
+/* Assertions: mistakes in lunar, or in the arguments of a call. A damaged device is none: it is LUNAR_E_CORRUPT.
+ * -DLUNAR_DEBUG=1 turns them on; without it they leave nothing in the program. One that does not hold ends in
+ * LUNAR_ASSERT_FAILED(file, line, condition), which must not return. Without one of your own it prints a line to stderr
+ * and aborts, or, without a hosted C library, traps. */
+#ifndef LUNAR_DEBUG
+#define LUNAR_DEBUG 0
+#endif
+#if LUNAR_DEBUG
+#ifndef LUNAR_ASSERT_FAILED
+#if __STDC_HOSTED__
+#include <stdio.h>
+#define LUNAR_ASSERT_FAILED(file, line, condition) \
+  (fprintf(stderr, "%s:%d: a mistake in lunar: %s\n", file, line, condition), __builtin_abort())
+#else
+#define LUNAR_ASSERT_FAILED(file, line, condition) __builtin_trap()
+#endif
+#endif
+#ifdef __FILE_NAME__ /* without the folder of the build */
+#define LN_FILE __FILE_NAME__
+#else
+#define LN_FILE __FILE__
+#endif
+#define LUNAR_ASSERT(condition) ((condition) ? (void)0 : (void)(LUNAR_ASSERT_FAILED(LN_FILE, __LINE__, #condition)))
+#else
+#define LUNAR_ASSERT(condition) ((void)0)
+#endif
+
 #endif

@@ -18,15 +18,15 @@ static void set8(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t v)
   seal(db, sector);
 }
 static void set16(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t v) {
-  ln_put16(at(db, sector) + offset, v);
+  ln_store16(at(db, sector) + offset, v);
   seal(db, sector);
 }
 static void set32(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t v) {
-  ln_put32(at(db, sector) + offset, v);
+  ln_store32(at(db, sector) + offset, v);
   seal(db, sector);
 }
-static uint32_t get16(struct lunar* db, uint32_t sector, uint32_t offset) { return ln_get16(at(db, sector) + offset); }
-static uint32_t get32(struct lunar* db, uint32_t sector, uint32_t offset) { return ln_get32(at(db, sector) + offset); }
+static uint32_t get16(struct lunar* db, uint32_t sector, uint32_t offset) { return ln_load16(at(db, sector) + offset); }
+static uint32_t get32(struct lunar* db, uint32_t sector, uint32_t offset) { return ln_load32(at(db, sector) + offset); }
 
 /* --- where things are --- */
 

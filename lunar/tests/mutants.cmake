@@ -40,6 +40,8 @@ if(EDGEJOULE_SANITIZE) # it finds nothing else in a mutant
   return()
 endif()
 
+include(assertions.cmake)
+
 add_library(lunar-PowerCuts OBJECT power_cut_test.cc world.cc)
 target_link_libraries(lunar-PowerCuts PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 add_library(lunar-IoErrors OBJECT io_error_test.cc world.cc)
@@ -202,7 +204,7 @@ if(TARGET lunar-SqlBesideSqlite)
   lunar_sql_mutant(groups_keep_texts_that_are_gone sql/sort.c "same &= " "same |= ")
   lunar_sql_mutant(descending_is_ascending sql/sort.c "if (s->batch.descending >> i & 1) order = -order;" "")
   lunar_sql_mutant(updates_meet_moved_rows sql/plan.c ": moves && s->access" ": 0 && s->access")
-  lunar_sql_mutant(ranges_are_mirrored sql/plan.c "(e->op >= LN_X_GT) == mirrored" "!(e->op >= LN_X_GT)")
+  lunar_sql_mutant(ranges_are_mirrored sql/plan.c "(e->op == LN_X_GT || e->op == LN_X_GE) == mirrored" "!(e->op == LN_X_GT || e->op == LN_X_GE)")
   lunar_sql_mutant(half_a_statement_stays sql/run.c "if (s->decided || !several) return 0;" "if (s->decided || several < 2) return 0;")
   lunar_sql_mutant(rows_of_an_index_untested sql/plan.c "if (!s->where) return 0;" "if (!s->where || s->index[0]) return 0;")
   lunar_sql_mutant(ranges_of_an_index_end_early tables/secondary.c "c->descending ? order < 0 : order > 0" "c->descending ? order <= 0 : order >= 0")

@@ -32,6 +32,7 @@ static int ends_of(const struct lunar_cursor* c, uint32_t* first, uint32_t* last
 
 /* Before the first slot, or behind the last; where it ends is fixed here. */
 static int begin_blocks(struct lunar_cursor* c) {
+  LUNAR_ASSERT(!c->started);
   struct lunar* db = c->table->db;
   uint32_t first, last;
   struct block block;
@@ -74,6 +75,7 @@ static int resume(struct lunar_cursor* c) {
 
 /* Moves to the next block; the cursor has ended when there is none. */
 static int next_block(struct lunar_cursor* c, const struct block* block) {
+  LUNAR_ASSERT(!c->ended);
   struct block next;
   const uint32_t ref = c->descending ? block->previous : block->next;
   c->ended = ref == LN_NONE || (!c->descending && block->serial >= c->end_serial);
@@ -187,6 +189,7 @@ static int bound_check(const struct lunar_table* table, const struct lunar_value
 
 int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar_table* table, const struct lunar_value* from,
                       const struct lunar_value* to, int descending) {
+  LUNAR_ASSERT(cursor && table);
   LN_TRY(bound_check(table, from));
   LN_TRY(bound_check(table, to));
   *cursor = (struct lunar_cursor){.table = table, .descending = descending != 0};
@@ -196,6 +199,7 @@ int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar_table* table, co
 }
 
 int lunar_cursor_next(struct lunar_cursor* cursor, void* row, size_t row_bytes, struct lunar_value* values) {
+  LUNAR_ASSERT(cursor && cursor->table && values && (row || row_bytes == 0));
   struct lunar* db = cursor->table->db;
   LN_TRY(ln_enter(db));
   return ln_leave(db, next(cursor, row, row_bytes, values));

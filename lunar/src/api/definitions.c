@@ -2,6 +2,7 @@
 #include "api.h"
 
 int ln_drop(struct lunar* db, uint16_t number) {
+  LUNAR_ASSERT(number < db->geometry.tables_max);
   const struct ln_record_header record = {.type = LN_DROP, .table = number};
   LN_TRY(ln_make_room(db, 1));
   db->changing = 1;
@@ -17,6 +18,7 @@ static int table_of(struct lunar* db, const char* name, uint16_t* number) {
 }
 
 int lunar_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema) {
+  LUNAR_ASSERT(name && schema);
   LN_TRY(ln_enter(db));
   int freed = db->freed, error;
   do error = ln_table_create(db, name, schema);
@@ -31,6 +33,7 @@ static int table_drop(struct lunar* db, const char* name) {
 }
 
 int lunar_table_drop(struct lunar* db, const char* name) {
+  LUNAR_ASSERT(name);
   LN_TRY(ln_enter(db));
   return ln_finish_change(db, table_drop(db, name));
 }
@@ -42,6 +45,7 @@ static int table_open(struct lunar* db, const char* name, struct lunar_table* ta
 }
 
 int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* table) {
+  LUNAR_ASSERT(name && table);
   LN_TRY(ln_enter(db));
   return ln_leave(db, table_open(db, name, table));
 }
@@ -56,6 +60,7 @@ static int table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_M
 }
 
 int lunar_table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MAX + 1]) {
+  LUNAR_ASSERT(number && name);
   LN_TRY(ln_enter(db));
   return ln_leave(db, table_list(db, number, name));
 }
@@ -75,6 +80,7 @@ static int table_schema(const struct lunar_table* table, struct lunar_schema* sc
 }
 
 int lunar_table_schema(struct lunar_table* table, struct lunar_schema* schema) {
+  LUNAR_ASSERT(table && schema);
   LN_TRY(ln_enter(table->db));
   return ln_leave(table->db, table_schema(table, schema));
 }

@@ -27,6 +27,7 @@ const char* lunar_error_text(int error) {
       "the table is not as it was when the statement was prepared; prepare it again",
       "the volume is mounted by another handle; unmount that first",
   };
+  _Static_assert(sizeof texts / sizeof texts[0] == 1 - LUNAR_E_BUSY, "a text for each error");
   const unsigned i = error < 0 ? 0u - (unsigned)error : 0u;
   return i < sizeof texts / sizeof texts[0] ? texts[i] : "unknown error";
 }

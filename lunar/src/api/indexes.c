@@ -4,6 +4,7 @@
 #if LUNAR_WITH_SECONDARY
 
 int lunar_index_create(struct lunar* db, const char* table, const char* name, uint8_t column, uint8_t kind) {
+  LUNAR_ASSERT(table && name);
   LN_TRY(ln_enter(db));
   return ln_leave(db, ln_undo_change(db, ln_secondary_create(db, table, name, column, kind)));
 }
@@ -17,6 +18,7 @@ static int index_drop(struct lunar* db, const char* name) {
 }
 
 int lunar_index_drop(struct lunar* db, const char* name) {
+  LUNAR_ASSERT(name);
   LN_TRY(ln_enter(db));
   return ln_finish_change(db, index_drop(db, name));
 }

@@ -18,6 +18,7 @@ static int begin_change(const struct lunar_table* table, struct lunar_frame** me
 }
 
 static int insert_into(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* values) {
+  LUNAR_ASSERT(meta->pins > 0 && values);
   struct ln_new_row row = {.table = table, .values = values, .row_bytes = ln_row_bytes(table, values)};
   struct ln_key key;
   uint8_t class;
@@ -76,6 +77,7 @@ static int remove_row(const struct lunar_table* table, const struct lunar_value*
 
 static int update_in(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* key,
                      uint8_t column, const struct lunar_value* value) {
+  LUNAR_ASSERT(column < table->column_count && column != table->key);
   struct lunar* db = table->db;
   struct ln_new_row c = {.table = table, .column = column, .value = value};
   struct ln_key number;
@@ -105,6 +107,7 @@ static int update(const struct lunar_table* table, const struct lunar_value* key
 }
 
 int lunar_insert(struct lunar_table* table, const struct lunar_value* values) {
+  LUNAR_ASSERT(table && values);
   LN_TRY(ln_enter(table->db));
   int freed = table->db->freed, error;
   do error = insert(table, values);
@@ -114,12 +117,14 @@ int lunar_insert(struct lunar_table* table, const struct lunar_value* values) {
 
 int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
               struct lunar_value* values) {
+  LUNAR_ASSERT(table && key && values && (row || row_bytes == 0));
   LN_TRY(ln_enter(table->db));
   return ln_leave(table->db, get(table, key, row, row_bytes, values));
 }
 
 int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                  const struct lunar_value* value) {
+  LUNAR_ASSERT(table && key && value);
   LN_TRY(ln_enter(table->db));
   int freed = table->db->freed, error;
   do error = update(table, key, column, value);
@@ -128,6 +133,7 @@ int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8
 }
 
 int lunar_remove(struct lunar_table* table, const struct lunar_value* key) {
+  LUNAR_ASSERT(table && key);
   LN_TRY(ln_enter(table->db));
   int error = remove_row(table, key);
 #if LUNAR_WITH_SECONDARY
@@ -146,6 +152,7 @@ static int count(const struct lunar_table* table, uint64_t* rows) {
 }
 
 int lunar_count(struct lunar_table* table, uint64_t* rows) {
+  LUNAR_ASSERT(table && rows);
   LN_TRY(ln_enter(table->db));
   return ln_leave(table->db, count(table, rows));
 }

@@ -59,6 +59,7 @@ static int fill(struct lunar* db, struct lunar_statistics* stat) {
 }
 
 int lunar_stat(struct lunar* db, struct lunar_statistics* stat) {
+  LUNAR_ASSERT(stat);
   LN_TRY(ln_enter(db));
   return ln_leave(db, fill(db, stat));
 }

@@ -36,6 +36,7 @@ static void buffer_divide(struct lunar* db) {
   db->ahead = buffer + db->stage_bytes, db->ahead_max = (uint16_t)ahead, db->ahead_next = LN_NONE;
 #endif
   db->frames = (struct lunar_frame*)(void*)(sectors + frames * size);
+  LUNAR_ASSERT(frames > 0 && (uint8_t*)(db->frames + frames) <= buffer + bytes);
   for (size_t i = 0; i < frames; i++) db->frames[i].bytes = sectors + i * size;
 }
 
@@ -58,6 +59,7 @@ static void fit_to_log(struct lunar* db) {
 #endif
   if (db->stage_bytes > g->unit_sectors * db->config->sector_bytes)
     db->stage_bytes = g->unit_sectors * db->config->sector_bytes;
+  LUNAR_ASSERT(db->frame_count >= 4 && db->stage_bytes >= db->config->sector_bytes);
   ln_forget_all(db);
 }
 
@@ -332,6 +334,7 @@ int lunar_checkpoint(struct lunar* db) {
 }
 
 static int write_out(struct lunar* db, int flush) {
+  LUNAR_ASSERT(db->state != LN_BROKEN);
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
   /* Of the other pages the log has what is not in place; modes data and full have no others. */
   if (db->mode <= LUNAR_MODE_METADATA)

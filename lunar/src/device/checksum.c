@@ -22,6 +22,7 @@ void ln_sum_begin(struct ln_sum* sum, uint32_t seed) {
 }
 
 void ln_sum_add(struct ln_sum* sum, const void* data, size_t bytes) {
+  LUNAR_ASSERT(data || bytes == 0);
   const uint8_t* p = data;
   if (!bytes) return; /* data may be NULL then */
   const uint32_t held = sum->bytes % STRIPE;

@@ -17,6 +17,7 @@ static LN_APART int failed(struct lunar* db, enum lunar_request request, uint32_
 }
 
 int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count) {
+  LUNAR_ASSERT(db->config && (data || count == 0));
   if (outside(db, sector, count)) return LUNAR_E_CORRUPT;
   LN_COUNT(db->reads, 1);
   LN_COUNT(db->sectors_read, count);
@@ -24,6 +25,8 @@ int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count
 }
 
 int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {
+  LUNAR_ASSERT(db->config && (data || count == 0));
+  LUNAR_ASSERT(db->state != LN_BROKEN);
   if (outside(db, sector, count)) return LUNAR_E_CORRUPT;
   db->unsynced = 1;
   LN_COUNT(db->writes, 1);
@@ -32,6 +35,8 @@ int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_
 }
 
 int ln_device_sync(struct lunar* db) {
+  LUNAR_ASSERT(db->config);
+  LUNAR_ASSERT(db->state != LN_BROKEN);
   if (!db->unsynced) return 0;
   LN_COUNT(db->flushes, 1);
   if (db->config->sync(db->config)) return failed(db, LUNAR_REQUEST_SYNC, 0);

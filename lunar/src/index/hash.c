@@ -9,6 +9,14 @@ enum { LOAD_PERCENT = 80, OVERFLOWS_MAX = 6 };
 
 static uint32_t capacity(const struct lunar* db) { return (db->config->sector_bytes - LN_BUCKET_HEADER) / LN_ENTRY; }
 
+#if LUNAR_DEBUG
+/* A table's pinned page, or a secondary index's copy of one. */
+static int is_meta(const struct lunar_frame* frame) {
+  return frame->sector == LN_NONE || (frame->pins > 0 && frame->kind == LN_META);
+}
+
+#endif
+
 static uint32_t mixed(uint64_t key) {
   key = (key ^ key >> 33) * 0xff51afd7ed558ccdu;
   key = (key ^ key >> 33) * 0xc4ceb9fe1a85ec53u;
@@ -33,6 +41,7 @@ static uint32_t segment_sectors(uint32_t segment) { return segment ? 1u << (segm
 static uint32_t buckets_of(struct lunar_frame* meta) { return ln_get32(meta->bytes + LN_META_BUCKETS); }
 
 static uint8_t* segment_ref(struct lunar_frame* meta, uint32_t segment) {
+  LUNAR_ASSERT(segment < LN_SEGMENTS);
   return meta->bytes + LN_META_SEGMENTS + 4 * segment;
 }
 
@@ -48,6 +57,17 @@ static uint8_t* entry_at(uint8_t* page, uint32_t i) { return page + LN_BUCKET_HE
 static int entry_is(const uint8_t* entry, uint64_t key, struct ln_place place) {
   return ln_get64(entry) == key && ln_get32(entry + 8) == place.ref && ln_get16(entry + 12) == place.slot;
 }
+
+#if LUNAR_DEBUG
+/* No entry of the page belongs to the bucket. */
+static int has_none_of(const struct lunar* db, const uint8_t* page, uint32_t bucket, uint32_t buckets) {
+  const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
+  LUNAR_ASSERT(count <= capacity(db));
+  for (uint32_t i = 0; i < count; i++)
+    if (bucket_of(ln_get64(page + LN_BUCKET_HEADER + LN_ENTRY * i), buckets) == bucket) return 0;
+  return 1;
+}
+#endif
 
 static int bucket_page(struct lunar* db, uint32_t sector, struct lunar_frame** frame) {
   LN_TRY(ln_page(db, sector, LN_BUCKET, frame));
@@ -80,6 +100,7 @@ static int segment_alloc(struct lunar* db, struct lunar_frame* meta, uint32_t se
 }
 
 int ln_hash_create(struct lunar* db, struct lunar_frame* meta) {
+  LUNAR_ASSERT(is_meta(meta));
   uint32_t sector;
   LN_TRY(segment_alloc(db, meta, 0));
   ln_put32(meta->bytes + LN_META_BUCKETS, 1);
@@ -95,6 +116,7 @@ static int next_of(struct lunar* db, const uint8_t* page, uint32_t* sector, uint
 
 int ln_hash_find(struct lunar* db, struct lunar_frame* meta, uint64_t key, ln_matches matches, void* context,
                  struct ln_place* place) {
+  LUNAR_ASSERT(is_meta(meta) && place);
   uint32_t sector, steps = 0;
   LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(meta)), &sector));
   while (sector != LN_NONE) {
@@ -119,6 +141,7 @@ int ln_hash_find(struct lunar* db, struct lunar_frame* meta, uint64_t key, ln_ma
 static void put_entry(struct lunar* db, struct lunar_frame* frame, uint64_t key, struct ln_place place) {
   uint8_t* page = frame->bytes;
   const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
+  LUNAR_ASSERT(frame->kind == LN_BUCKET && count < capacity(db));
   uint8_t* entry = entry_at(page, count);
   ln_put64(entry, key);
   ln_put32(entry + 8, place.ref);
@@ -176,6 +199,7 @@ static int move_entries(struct lunar* db, struct lunar_frame* frame, uint32_t ne
     ln_put16(page + LN_BUCKET_COUNT, count);
     ln_dirty(db, frame);
   }
+  LUNAR_ASSERT(has_none_of(db, page, new_bucket, buckets));
   return 0;
 }
 
@@ -244,6 +268,7 @@ static LN_APART int add(struct lunar* db, struct lunar_frame* meta, uint64_t key
 }
 
 int ln_hash_insert(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
+  LUNAR_ASSERT(is_meta(meta) && place.ref != LN_NONE);
   const uint32_t buckets = buckets_of(meta);
   LN_TRY(add(db, meta, key, place));
   const uint64_t rows = ln_get64(meta->bytes + LN_META_ROWS);
@@ -251,6 +276,7 @@ int ln_hash_insert(struct lunar* db, struct lunar_frame* meta, uint64_t key, str
 }
 
 int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place from, struct ln_place to) {
+  LUNAR_ASSERT(is_meta(meta) && from.ref != LN_NONE);
   uint32_t sector, steps = 0;
   LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(meta)), &sector));
   while (sector != LN_NONE) {
@@ -327,6 +353,7 @@ static int is_too_long(struct lunar* db, struct lunar_frame* meta) {
 }
 
 int ln_hash_enter(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
+  LUNAR_ASSERT(is_meta(meta) && place.ref != LN_NONE);
   LN_TRY(enter(db, meta, key, place));
   const uint64_t rows = ln_get64(meta->bytes + LN_META_ROWS);
   if (rows * 100 <= (uint64_t)buckets_of(meta) * capacity(db) * LOAD_PERCENT) return 0;
@@ -346,6 +373,7 @@ static int replace(struct lunar* db, uint32_t first, struct lunar_frame* frame, 
     from = frame;
     first = LN_NONE;
   }
+  LUNAR_ASSERT(i < ln_get16(frame->bytes + LN_BUCKET_COUNT) && ln_get16(from->bytes + LN_BUCKET_COUNT) > 0);
   const uint32_t last = ln_get16(from->bytes + LN_BUCKET_COUNT) - 1u;
   memmove(entry_at(frame->bytes, i), entry_at(from->bytes, last), LN_ENTRY);
   ln_put16(from->bytes + LN_BUCKET_COUNT, last);
@@ -362,6 +390,7 @@ static int replace(struct lunar* db, uint32_t first, struct lunar_frame* frame, 
 }
 
 int ln_hash_leave(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
+  LUNAR_ASSERT(is_meta(meta) && place.ref != LN_NONE);
   uint32_t bucket, sector, first = LN_NONE, steps = 0, emptied = LN_NONE, next = LN_NONE;
   LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(meta)), &bucket));
   for (sector = bucket; sector != LN_NONE;) {
@@ -398,7 +427,9 @@ static int drop_chain(struct lunar* db, uint32_t sector) {
 }
 
 int ln_hash_drop(struct lunar* db, struct lunar_frame* meta) {
+  LUNAR_ASSERT(is_meta(meta));
   const uint32_t buckets = buckets_of(meta), chunk = db->geometry.chunk_sectors;
+  if (buckets == 0) return LUNAR_E_CORRUPT;
   for (uint32_t b = 0; b < buckets; b++) {
     uint32_t sector;
     LN_TRY(bucket_sector(db, meta, b, &sector));

@@ -12,15 +12,18 @@ int ln_index_create(struct lunar* db, struct lunar_frame* meta) {
 
 int ln_index_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, ln_matches matches,
                   void* context, struct ln_place* place) {
+  LUNAR_ASSERT(meta && key && place);
   return EITHER(ln_tree_find(db, meta, key, place), ln_hash_find(db, meta, key->number, matches, context, place));
 }
 
 int ln_index_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place) {
+  LUNAR_ASSERT(meta && key && place.ref != LN_NONE);
   return EITHER(ln_tree_insert(db, meta, key, place), ln_hash_insert(db, meta, key->number, place));
 }
 
 int ln_index_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place from,
                   struct ln_place to) {
+  LUNAR_ASSERT(meta && key && from.ref != LN_NONE);
   return EITHER(ln_tree_move(db, meta, key, from, to), ln_hash_move(db, meta, key->number, from, to));
 }
 
@@ -32,6 +35,7 @@ int ln_index_drop(struct lunar* db, struct lunar_frame* meta) {
 
 #if LUNAR_WITH_CHECK
 int ln_index_walk(struct ln_walk* walk, struct lunar_frame* meta) {
+  LUNAR_ASSERT(walk->block && walk->entry);
 #if LUNAR_WITH_TREE
   if (is_tree(meta)) return ln_tree_walk(walk, meta);
 #endif
@@ -39,6 +43,7 @@ int ln_index_walk(struct ln_walk* walk, struct lunar_frame* meta) {
 }
 
 int ln_walk_problem(struct ln_walk* walk, enum lunar_problem problem, uint32_t sector) {
+  LUNAR_ASSERT(problem > LUNAR_PROBLEM_NONE && problem < LUNAR_PROBLEM_END);
   walk->found->problem = (uint8_t)problem;
   walk->found->sector = sector;
   return LUNAR_E_CORRUPT;

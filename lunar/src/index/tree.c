@@ -53,7 +53,32 @@ static int sound(const struct lunar* db, const uint8_t* page, uint32_t level) {
   return at == end && count == count_of(page) && (level == 0 || count);
 }
 
+#if LUNAR_DEBUG
+/* The keys of the page do not fall. They do in a damaged one, and a change leaves them so. */
+static int in_order(const uint8_t* page) {
+  const uint8_t* entry = page + LN_TREE_HEADER;
+  for (uint32_t i = 1; i < count_of(page); i++) {
+    const uint8_t* next = entry + entry_bytes(page, entry);
+    const int order = memcmp(entry + 1, next + 1, entry[0] < next[0] ? entry[0] : next[0]);
+    if (order > 0 || (order == 0 && entry[0] > next[0])) return 0;
+    entry = next;
+  }
+  return 1;
+}
+
+/* What holds for a page after a change of its entries. was: they were in order before it. */
+static void page_check(const struct lunar* db, const uint8_t* page, int was) {
+  LUNAR_ASSERT(sound(db, page, page[LN_TREE_LEVEL]) || count_of(page) == 0);
+  LUNAR_ASSERT(!was || in_order(page));
+}
+#define ORDER_OF(page) in_order(page)
+#else
+#define ORDER_OF(page) 0
+#define page_check(db, page, was) ((void)(was))
+#endif
+
 static int page_of(struct lunar* db, uint32_t ref, uint32_t level, struct lunar_frame** frame) {
+  LUNAR_ASSERT(level < LN_TREE_HEIGHT_MAX);
   LN_TRY(ln_page(db, ln_ref_sector(db, ref), LN_TREE, frame));
   const int known = (*frame)->flags & LN_SOUND && (*frame)->bytes[LN_TREE_LEVEL] == level;
   if (known || sound(db, (*frame)->bytes, level)) {
@@ -90,6 +115,7 @@ static int height_of(struct lunar_frame* meta, uint32_t* height) {
 static uint32_t root_of(struct lunar_frame* meta) { return ln_get32(meta->bytes + LN_META_TREE_ROOT); }
 
 static void root_set(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t height) {
+  LUNAR_ASSERT(height > 0 && height <= LN_TREE_HEIGHT_MAX);
   ln_put32(meta->bytes + LN_META_TREE_ROOT, ref);
   ln_put32(meta->bytes + LN_META_TREE_HEIGHT, height);
   ln_dirty(db, meta);
@@ -113,6 +139,7 @@ static int descend(struct lunar* db, struct lunar_frame* meta, const struct ln_k
 }
 
 static int page_new(struct lunar* db, uint32_t level, uint32_t* ref, struct lunar_frame** frame) {
+  LUNAR_ASSERT(level < LN_TREE_HEIGHT_MAX);
   LN_TRY(ln_alloc(db, 0, LN_NONE, ref));
   LN_TRY(ln_page_fresh(db, ln_ref_sector(db, *ref), LN_TREE, frame));
   uint8_t* page = (*frame)->bytes;
@@ -122,6 +149,7 @@ static int page_new(struct lunar* db, uint32_t level, uint32_t* ref, struct luna
 }
 
 int ln_tree_create(struct lunar* db, struct lunar_frame* meta) {
+  LUNAR_ASSERT(meta);
   uint32_t ref;
   struct lunar_frame* frame;
   LN_TRY(page_new(db, 0, &ref, &frame));
@@ -131,6 +159,7 @@ int ln_tree_create(struct lunar* db, struct lunar_frame* meta) {
 }
 
 int ln_tree_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place* place) {
+  LUNAR_ASSERT(key->count <= LUNAR_TREE_KEY_MAX && place);
   struct path path;
   struct lunar_frame* frame;
   LN_TRY(descend(db, meta, key, &path));
@@ -188,6 +217,8 @@ static int split(struct lunar* db, struct lunar_frame* frame, uint32_t number, s
   uint8_t* page = frame->bytes;
   struct lunar_frame* right_frame;
   uint32_t ref;
+  const int was_in_order = ORDER_OF(page);
+  LUNAR_ASSERT(number <= count_of(page));
   LN_TRY(page_new(db, page[LN_TREE_LEVEL], &ref, &right_frame));
   uint8_t* right = right_frame->bytes;
   const struct entry from = split_point(page, number);
@@ -199,6 +230,8 @@ static int split(struct lunar* db, struct lunar_frame* frame, uint32_t number, s
   ln_put16(page + LN_TREE_END, (uint32_t)(from.bytes - page));
   uint8_t* to = number < from.number || (number == from.number && number < count) ? page : right;
   put_entry(to, entry_at(to, to == page ? number : number - from.number).bytes, key, *place);
+  page_check(db, page, was_in_order);
+  page_check(db, right, was_in_order);
   ln_dirty(db, frame);
   ln_dirty(db, right_frame);
   if (page[LN_TREE_LEVEL] == 0) {
@@ -209,6 +242,7 @@ static int split(struct lunar* db, struct lunar_frame* frame, uint32_t number, s
             end_of(right) - LN_TREE_HEADER - 1 - key->count);
     right[LN_TREE_HEADER] = 0;
     ln_put16(right + LN_TREE_END, end_of(right) - key->count);
+    page_check(db, right, was_in_order);
   }
   ln_put(right_frame);
   *place = (struct ln_place){ref, 0};
@@ -225,6 +259,7 @@ static int grow(struct lunar* db, struct lunar_frame* meta, const struct ln_key*
   static const struct ln_key lowest;
   put_entry(page, page + LN_TREE_HEADER, &lowest, (struct ln_place){root_of(meta), 0});
   put_entry(page, page + end_of(page), key, right);
+  page_check(db, page, 1);
   ln_dirty(db, frame);
   ln_put(frame);
   root_set(db, meta, ref, height + 1);
@@ -245,6 +280,7 @@ static int may_split(struct lunar* db, const struct path* path) {
 }
 
 int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place) {
+  LUNAR_ASSERT(key->count <= LUNAR_TREE_KEY_MAX && place.ref != LN_NONE);
   struct path path;
   struct ln_key up = *key;
   LN_TREES_CHANGE(db);
@@ -257,7 +293,9 @@ int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_k
     const int fits = end_of(page) + 1 + up.count + payload_bytes(page) <= db->config->sector_bytes;
     int error = 0;
     if (fits) {
+      const int was_in_order = ORDER_OF(page);
       put_entry(page, at.bytes, &up, place);
+      page_check(db, page, was_in_order);
       ln_dirty(db, frame);
     } else {
       const int may = level ? 1 : may_split(db, &path);
@@ -283,6 +321,7 @@ static int is_last_page(struct lunar* db, struct lunar_frame* meta, struct lunar
 
 /* The page that the inner page's first entry leads to takes what lies below the others. */
 static void lowest_first(uint8_t* page) {
+  LUNAR_ASSERT(page[LN_TREE_LEVEL] > 0 && count_of(page) > 0);
   uint8_t* first = page + LN_TREE_HEADER;
   const uint32_t bytes = first[0];
   memmove(first + 1, first + 1 + bytes, end_of(page) - LN_TREE_HEADER - 1 - bytes);
@@ -313,8 +352,11 @@ static int remove_entry(struct lunar* db, struct lunar_frame* meta, const struct
     struct lunar_frame* frame;
     LN_TRY(page_of(db, path->refs[level], level, &frame));
     uint8_t* page = frame->bytes;
+    LUNAR_ASSERT(number < count_of(page));
+    const int was_in_order = ORDER_OF(page);
     take_entry(page, entry_at(page, number).bytes);
     if (level && number == 0 && count_of(page)) lowest_first(page);
+    page_check(db, page, was_in_order);
     ln_dirty(db, frame);
     const int stays = count_of(page) || is_last_page(db, meta, frame);
     ln_put(frame);
@@ -325,6 +367,7 @@ static int remove_entry(struct lunar* db, struct lunar_frame* meta, const struct
 
 int ln_tree_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place from,
                  struct ln_place to) {
+  LUNAR_ASSERT(key->count <= LUNAR_TREE_KEY_MAX && from.ref != LN_NONE);
   struct path path;
   struct lunar_frame* frame;
   LN_TRY(descend(db, meta, key, &path));
@@ -443,6 +486,7 @@ static int seek_once(struct lunar* db, struct lunar_frame* meta, enum ln_seek se
 
 int ln_tree_seek(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, struct ln_key* key,
                  struct ln_place* place, struct lunar_leaf* leaf) {
+  LUNAR_ASSERT(key->count <= LUNAR_TREE_KEY_MAX && place && leaf);
   struct ln_key bound;
   int is_there = seek_in_leaf(db, seek, key, place, leaf);
   if (is_there) return is_there < 0 ? is_there : 0;

@@ -13,7 +13,10 @@
 
 enum { END = 0xffff, CHANCES = 3 /* of a page; a row's sectors are taken when they have so many left */ };
 
-static uint16_t number_of(const struct lunar* db, const struct lunar_frame* f) { return (uint16_t)(f - db->frames); }
+static uint16_t number_of(const struct lunar* db, const struct lunar_frame* f) {
+  LUNAR_ASSERT(ln_is_frame(db, f));
+  return (uint16_t)(f - db->frames);
+}
 
 static uint16_t* chain_of(struct lunar* db, uint32_t sector) {
   const uint32_t mixed = (sector * 2654435761u) >> 16;
@@ -32,6 +35,7 @@ struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector) {
 }
 
 struct lunar_frame* ln_buffer_oldest(struct lunar* db) {
+  LUNAR_ASSERT(db->frame_count > 0 && db->clock < db->frame_count);
   for (uint32_t steps = 0; steps < (CHANCES + 2u) * db->frame_count; steps++) {
     struct lunar_frame* f = &db->frames[db->clock];
     if (!f->pins && !(f->flags & LN_DIRTY)) {
@@ -50,6 +54,7 @@ static void leave_chain(struct lunar* db, uint16_t i) {
 }
 
 void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector) {
+  LUNAR_ASSERT(sector == LN_NONE || !ln_cached(db, sector));
   const uint16_t i = number_of(db, frame);
   if (frame->sector != LN_NONE) leave_chain(db, i);
   frame->sector = sector;
@@ -71,12 +76,15 @@ void ln_buffer_used(struct lunar* db, struct lunar_frame* frame) {
 }
 
 void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame) {
+  LUNAR_ASSERT(frame->flags & LN_DIRTY && !(frame->flags & LN_ROWS));
   if (frame->kind != LN_DATA) return;
   frame->flags |= LN_ROWS;
   db->rows_dirty++;
 }
 
 void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame) {
+  LUNAR_ASSERT(frame->flags & LN_DIRTY);
+  LUNAR_ASSERT(!(frame->flags & LN_ROWS) || db->rows_dirty > 0);
   if (frame->flags & LN_ROWS) db->rows_dirty--;
 }
 

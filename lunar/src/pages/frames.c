@@ -14,6 +14,7 @@ struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector) {
 
 /* One that was used has another chance (F. Corbato's clock, 1968). */
 struct lunar_frame* ln_buffer_oldest(struct lunar* db) {
+  LUNAR_ASSERT(db->frame_count > 0 && db->clock < db->frame_count);
   for (uint32_t steps = 0; steps < 2u * db->frame_count; steps++) {
     struct lunar_frame* f = &db->frames[db->clock];
     db->clock = (uint16_t)(db->clock + 1) < db->frame_count ? (uint16_t)(db->clock + 1) : 0;
@@ -26,11 +27,22 @@ struct lunar_frame* ln_buffer_oldest(struct lunar* db) {
 
 void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector) {
   (void)db;
+  LUNAR_ASSERT(ln_is_frame(db, frame));
+  LUNAR_ASSERT(sector == LN_NONE || !ln_cached(db, sector));
   *frame = (struct lunar_frame){.bytes = frame->bytes, .sector = sector, .used = sector != LN_NONE};
 }
 #endif
 
+/* A frame without a sector has nothing else either. */
+static void frame_check(const struct lunar* db, const struct lunar_frame* f) {
+  (void)db, (void)f; /* without assertions */
+  LUNAR_ASSERT(ln_is_frame(db, f) && f->pins < UINT8_MAX);
+  LUNAR_ASSERT(f->sector != LN_NONE || (f->flags == 0 && f->pins == 0));
+  LUNAR_ASSERT(f->flags & LN_DIRTY || !(f->flags & (LN_PLAIN | LN_ROWS)));
+}
+
 static void drop(struct lunar* db, struct lunar_frame* f) {
+  frame_check(db, f);
   if (f->flags & LN_DIRTY) ln_cleaned(db, f);
   ln_buffer_assign(db, f, LN_NONE);
   f->pins = 0;
@@ -44,17 +56,17 @@ static LN_APART int make_room(struct lunar* db) {
 static int take(struct lunar* db, uint32_t sector, struct lunar_frame** frame) {
   struct lunar_frame* f = ln_buffer_oldest(db);
   if (!f) return LUNAR_E_BUFFER;
+  LUNAR_ASSERT(f->pins == 0 && !(f->flags & LN_DIRTY));
   ln_buffer_assign(db, f, sector);
   f->pins = 1;
   *frame = f;
   return 0;
 }
 
-enum { PINS_MAX = 5 };
-
 int ln_ensure_clean(struct lunar* db, uint32_t count) {
   uint32_t clean = 0;
-  if (db->frames_dirty + count + PINS_MAX <= ln_dirty_max(db)) return 0;
+  LUNAR_ASSERT(db->frames_dirty <= db->frame_count);
+  if (db->frames_dirty + count + LN_PINS_MAX <= ln_dirty_max(db)) return 0;
   for (uint32_t i = 0; i < db->frame_count; i++) clean += !db->frames[i].pins && !(db->frames[i].flags & LN_DIRTY);
   return clean >= count && db->frames_dirty + count <= ln_dirty_max(db) ? 0 : ln_spill(db);
 }
@@ -87,6 +99,7 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
     if (f->kind != kind) return LUNAR_E_CORRUPT; /* two structures claim the same sector */
     ln_buffer_used(db, f);
     f->pins++;
+    frame_check(db, f);
     *frame = f;
     return 0;
   }
@@ -117,25 +130,35 @@ int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct l
   f->bytes[LN_PAGE_KIND] = (uint8_t)kind;
   f->kind = (uint8_t)kind;
   ln_dirty(db, f);
+  _Static_assert(LN_TREE == LN_BLOCK + 2,
+                 "the kinds that lie in blocks are the last: a new one is put before or counted");
   if (kind >= LN_BLOCK) f->flags |= LN_FRESH; /* in a block that no checkpoint knows */
   *frame = f;
   return 0;
 }
 
 void ln_dirty(struct lunar* db, struct lunar_frame* frame) {
+  LUNAR_ASSERT(frame->sector == LN_NONE || frame->pins > 0); /* a copy of metadata has no sector, and is dirty */
   if (frame->flags & LN_DIRTY) return;
+  frame_check(db, frame);
   frame->flags |= LN_DIRTY;
   db->frames_dirty++;
   ln_buffer_dirty(db, frame);
+  LUNAR_ASSERT(db->frames_dirty <= db->frame_count);
 }
 
 void ln_cleaned(struct lunar* db, struct lunar_frame* frame) {
+  frame_check(db, frame);
+  LUNAR_ASSERT(frame->flags & LN_DIRTY && db->frames_dirty > 0);
   ln_buffer_clean(db, frame);
   frame->flags &= LN_FRESH | LN_LOGGED; /* true until the next checkpoint */
   db->frames_dirty--;
 }
 
-void ln_put(struct lunar_frame* frame) { frame->pins--; }
+void ln_put(struct lunar_frame* frame) {
+  LUNAR_ASSERT(frame->pins > 0);
+  frame->pins--;
+}
 
 /* The frames of some sectors, one by one: of few sectors each is looked for, of many each frame is looked at. */
 static uint32_t most_frames(const struct lunar* db, uint32_t count) {
@@ -162,7 +185,31 @@ void ln_forget_all(struct lunar* db) {
     db->frames[i] = (struct lunar_frame){.bytes = db->frames[i].bytes, .sector = LN_NONE};
   db->frames_dirty = 0;
   ln_buffer_reset(db);
+  ln_frames_check(db, 0);
 }
+
+#if LUNAR_DEBUG
+void ln_frames_check(struct lunar* db, uint32_t pins_max) {
+  uint32_t dirty = 0, rows = 0, pinned = 0;
+  for (uint32_t i = 0; i < db->frame_count; i++) {
+    const struct lunar_frame* f = &db->frames[i];
+    frame_check(db, f);
+    LUNAR_ASSERT(f->sector == LN_NONE || ln_cached(db, f->sector) == f);
+    dirty += f->flags & LN_DIRTY ? 1 : 0;
+    rows += f->flags & LN_ROWS ? 1 : 0;
+    pinned += f->pins ? 1 : 0;
+  }
+  LUNAR_ASSERT(dirty == db->frames_dirty);
+  LUNAR_ASSERT(pinned <= pins_max);
+  LUNAR_ASSERT(db->clock < db->frame_count);
+#if LUNAR_WITH_BUFFER
+  LUNAR_ASSERT(rows == db->rows_dirty);
+  LUNAR_ASSERT(db->dirty_max <= db->frame_count);
+#else
+  LUNAR_ASSERT(rows == 0);
+#endif
+}
+#endif
 
 int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data, uint32_t bytes) {
   const uint32_t size = sector_bytes(db);

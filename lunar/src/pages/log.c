@@ -20,6 +20,8 @@ static int in_log(const struct lunar* db, uint32_t sector) {
 
 /* Room of the unit that the head is in; the head moves to the next unit when there is not enough. */
 static int log_room(struct lunar* db, uint32_t sectors) {
+  LUNAR_ASSERT(sectors > 0 && db->series.log_head < db->geometry.log_sectors);
+  LUNAR_ASSERT(db->series.log_used <= db->geometry.log_sectors);
   const uint32_t unit = db->geometry.unit_sectors;
   if (sectors > unit) return LUNAR_E_TOO_LARGE;
   const uint32_t left = unit - db->series.log_head % unit;
@@ -34,10 +36,25 @@ static int log_room(struct lunar* db, uint32_t sectors) {
 static void log_advance(struct lunar* db, uint32_t sectors) {
   db->series.log_head = (db->series.log_head + sectors) % db->geometry.log_sectors;
   db->series.log_used += sectors;
+  ln_log_check(db);
 }
+
+#if LUNAR_DEBUG
+void ln_log_check(const struct lunar* db) {
+  const uint32_t sectors = db->geometry.log_sectors;
+  LUNAR_ASSERT(db->stage_used <= db->stage_bytes);
+  LUNAR_ASSERT(db->stage_used == 0 || db->stage_used >= LN_GROUP_HEADER);
+  LUNAR_ASSERT(db->series.log_head < sectors && db->series.log_used <= sectors);
+  LUNAR_ASSERT(db->checkpoint_at < sectors);
+  LUNAR_ASSERT((db->checkpoint_at + db->series.log_used) % sectors == db->series.log_head);
+  LUNAR_ASSERT(db->before_last == LN_NONE || db->before_last < sectors);
+}
+#endif
 
 static void header(struct lunar* db, uint8_t* to, enum ln_group kind, int flags, uint32_t bytes, uint32_t count,
                    uint32_t extra, uint32_t body_sum) {
+  LUNAR_ASSERT(kind >= LN_RECORDS && kind <= LN_BEFORE);
+  LUNAR_ASSERT(!(flags & LN_PART) || kind == LN_RECORDS);
   ln_put16(to + LN_GROUP_MAGIC, LN_GROUP);
   to[LN_GROUP_KIND] = (uint8_t)kind;
   to[LN_GROUP_FLAGS] = (uint8_t)flags;
@@ -71,6 +88,8 @@ static int write_out(struct lunar* db, uint32_t sector, const uint8_t* data, uin
 }
 
 int ln_stage_write(struct lunar* db, int part) {
+  LUNAR_ASSERT(db->stage_used == 0 || (db->stage_used >= LN_GROUP_HEADER && db->stage_used <= db->stage_bytes));
+  LUNAR_ASSERT(!part || db->state == LN_IN_TXN);
   if (!db->stage_used) return 0;
   const uint32_t sectors = sectors_of(db, db->stage_used);
   const uint32_t body = db->stage_used - LN_GROUP_HEADER;
@@ -103,6 +122,7 @@ static uint32_t group_room(const struct lunar* db) {
 /* Opens a group for a record of that size at extent_sector, or in the log (LN_NONE), unless it fits into the open one.
  */
 static int open_group(struct lunar* db, uint32_t extent_sector, uint32_t bytes) {
+  LUNAR_ASSERT(db->state != LN_BROKEN);
   if (db->stage_used) {
     const int there = extent_sector == LN_NONE ? in_log(db, db->stage_sector) : db->stage_sector == extent_sector;
     if (there && db->stage_used + bytes <= group_room(db)) return 0;
@@ -128,6 +148,7 @@ static int put_sum(void* sink, const void* data, uint32_t bytes) {
 }
 
 static int put_stage(void* sink, const void* data, uint32_t bytes) {
+  LUNAR_ASSERT(((struct passing*)sink)->db->stage_used <= ((struct passing*)sink)->db->stage_bytes);
   struct passing* p = sink;
   struct lunar* db = p->db;
   const uint8_t* from = data;
@@ -188,6 +209,8 @@ static int pass_through(struct lunar* db, const struct ln_record_header* record,
 
 int ln_log_row(struct lunar* db, uint32_t extent_sector, const struct ln_record_header* record, ln_emit emit,
                void* context) {
+  LUNAR_ASSERT(extent_sector == LN_NONE || !in_log(db, extent_sector));
+  LUNAR_ASSERT(record->bytes == 0 || emit);
   if (db->redoing) return 0;
   const uint32_t bytes = record_bytes(db, record);
   LN_TRY(open_group(db, extent_sector, bytes));
@@ -218,6 +241,7 @@ static int emit_plain(void* context, void* sink, int (*put)(void* sink, const vo
 }
 
 int ln_log_bytes(struct lunar* db, const struct ln_record_header* record, const void* bytes) {
+  LUNAR_ASSERT(bytes || record->bytes == 0);
   struct plain plain = {bytes, record->bytes};
   return ln_log(db, record, emit_plain, &plain);
 }
@@ -225,6 +249,7 @@ int ln_log_bytes(struct lunar* db, const struct ln_record_header* record, const 
 /* Makes ready for a row of so many bytes in the extent: *offset is where the row will lie, in bytes from
  * extent->sector, when it is logged next. */
 int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t bytes, uint32_t* offset) {
+  LUNAR_ASSERT(extent && extent->block != LN_NONE && bytes > 0);
   const uint32_t ahead = LN_RECORD_HEADER + 4u * db->allocated_count;
   const int open = db->stage_used && db->stage_sector == extent->sector;
   if (db->stage_used && (!open || db->stage_used + ahead + padded(bytes) > db->stage_bytes))
@@ -250,6 +275,7 @@ static int needs_no_image(const struct lunar* db, const struct lunar_frame* f) {
 }
 
 int ln_write_frame(struct lunar* db, struct lunar_frame* f) {
+  LUNAR_ASSERT(f->flags & LN_DIRTY && f->sector != LN_NONE);
   ln_seal(db, f);
   LN_TRY(ln_sectors_write(db, f->sector, f->bytes, 1));
   ln_cleaned(db, f);
@@ -299,6 +325,8 @@ static struct lunar_frame* next_image(struct lunar* db, enum ln_group kind, uint
 /* One image to the log, or, when the group goes there in one request, to its place in the stage. */
 static int write_image(struct lunar* db, enum ln_group kind, struct lunar_frame* f, uint8_t* place, uint32_t at,
                        uint32_t* sum) {
+  LUNAR_ASSERT(kind == LN_IMAGES || kind == LN_BEFORE);
+  LUNAR_ASSERT(f && f->flags & LN_DIRTY);
   const uint8_t* image = f->bytes;
   if (kind == LN_BEFORE) {
     LN_TRY(ln_device_read(db, f->sector, place, 1));
@@ -314,6 +342,8 @@ static int write_image(struct lunar* db, enum ln_group kind, struct lunar_frame*
 /* A group of images (of the frames from number *from on) or of what is on the device before they are written. *first,
  * when it is LN_NONE, becomes the group's place in the log. */
 static int write_images(struct lunar* db, enum ln_group kind, uint32_t* from, uint32_t count, uint32_t* first) {
+  LUNAR_ASSERT(kind == LN_IMAGES || kind == LN_BEFORE);
+  LUNAR_ASSERT(count > 0 && count <= LN_IMAGES_MAX && count < db->geometry.unit_sectors);
   uint32_t sums[LN_IMAGES_MAX];
   LN_TRY(log_room(db, 1 + count));
   const uint32_t head = db->series.log_head, at = db->geometry.log_at + head;
@@ -386,7 +416,10 @@ static int spill(struct lunar* db) {
 int ln_spill(struct lunar* db) {
   LN_COUNT(db->spills, 1);
   LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN));
-  return spill(db);
+  LN_TRY(spill(db));
+  LUNAR_ASSERT(db->frames_dirty == 0);
+  ln_frames_check(db, LN_PINS_MAX);
+  return 0;
 }
 
 static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
@@ -428,7 +461,10 @@ static int checkpoint(struct lunar* db) {
   db->log_before = 0;
   db->series.log_used = (db->series.log_head + db->geometry.log_sectors - images_at) % db->geometry.log_sectors;
   LN_TRY(ln_write_in_place(db, 0));
+  LUNAR_ASSERT(db->frames_dirty == 0);
   for (uint32_t i = 0; i < db->frame_count; i++) db->frames[i].flags = 0;
+  ln_frames_check(db, LN_PINS_MAX);
+  ln_log_check(db);
   return 0;
 }
 
@@ -450,6 +486,7 @@ static uint32_t operation_sectors(const struct lunar* db) {
  * recovery from it too, which spills what was spilled before, behind it. times: what is in the log counts so many
  * times. */
 int ln_make_room(struct lunar* db, uint32_t times) {
+  LUNAR_ASSERT(times > 0 && (db->state == LN_READY || db->state == LN_IN_TXN));
   if (db->redoing) return 0;
   const uint32_t images = images_sectors(db), operation = operation_sectors(db) + LN_INDEX_SECTORS(db);
   const uint32_t dirty_max = ln_dirty_max(db);

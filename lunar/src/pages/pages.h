@@ -67,6 +67,20 @@ void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame);
 #define ln_dirty_bound(db, of, parts) 0
 #endif
 
+#if LUNAR_DEBUG
+/* Assert that each sector is in one frame at most, that so many frames are pinned at most, and that the counts of dirty
+ * frames are right (frames.c); that what the log has in use reaches from the last checkpoint to the head (log.c). */
+void ln_frames_check(struct lunar* db, uint32_t pins_max);
+void ln_log_check(const struct lunar* db);
+#define ln_is_frame(db, frame) \
+  ((uintptr_t)(frame) - (uintptr_t)(db)->frames < (db)->frame_count * sizeof(struct lunar_frame))
+#else
+#define ln_frames_check(db, pins_max) ((void)0)
+#define ln_log_check(db) ((void)0)
+#endif
+
+enum { LN_PINS_MAX = 5 }; /* of an operation, at any time */
+
 /* frames.c: pages and rows' sectors in RAM. A frame that was got is pinned until it is put. */
 int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
 int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
@@ -115,6 +129,7 @@ uint32_t ln_operation_sectors(const struct lunar* db); /* of the log, what an op
 #define LN_INDEX_SECTORS(db) ((uint32_t)(db)->index_sectors)
 /* A page of an index that no checkpoint knows, whatever became of its frame. */
 #define LN_IS_BUILT(db, frame) ((db)->building && (frame)->kind >= LN_BUCKET)
+_Static_assert(LN_TREE == LN_BUCKET + 1, "the pages of indexes are the last kinds: a new one is put before or counted");
 #else
 #define ln_room_stays(table, all) 0
 #define LN_INDEX_SECTORS(db) 0u

@@ -23,12 +23,14 @@ static void forget(struct lunar* db, uint32_t sector, uint32_t count) {
 }
 
 int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {
+  LUNAR_ASSERT(count > 0);
   forget(db, sector, count);
   return ln_device_write(db, sector, data, count);
 }
 
 /* Of the sectors wanted, those at the beginning that were read ahead. */
 static uint32_t taken(struct lunar* db, uint32_t sector, void* data, uint32_t count) {
+  LUNAR_ASSERT(db->ahead_count <= db->ahead_max);
   const uint32_t at = sector - db->ahead_sector;
   if (at >= db->ahead_count) return 0;
   const uint32_t n = count < db->ahead_count - at ? count : db->ahead_count - at;
@@ -48,6 +50,7 @@ static void follow(struct lunar* db, uint32_t sector, uint32_t count) {
 }
 
 static int fill(struct lunar* db, uint32_t sector) {
+  LUNAR_ASSERT(sector < db->config->sector_count && db->ahead_max > 0);
   const uint32_t left = db->config->sector_count - sector;
   const uint32_t window = db->ahead_window < db->ahead_max ? db->ahead_window : db->ahead_max;
   const uint32_t n = window < left ? window : left;

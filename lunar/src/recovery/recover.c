@@ -53,6 +53,7 @@ static int sum_of(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t b
 static int has_images(const struct group* group) { return group->kind == LN_IMAGES || group->kind == LN_BEFORE; }
 
 static int entry_of(struct lunar* db, const struct group* group, uint32_t i, uint32_t* sector, uint32_t* sum) {
+  LUNAR_ASSERT(i < group->count);
   LN_FIELDS(entry, 8);
   LN_TRY(ln_read_bytes(db, group->sector, LN_GROUP_HEADER + 8 * i, entry, sizeof entry));
   *sector = ln_get32(entry);
@@ -112,6 +113,7 @@ static int is_next(struct lunar* db, const struct lunar_series* series, uint32_t
 
 /* The two places in LOG where a series may go on: at its head, and at the beginning of the next unit. */
 static uint32_t log_place(const struct lunar* db, const struct lunar_series* series, uint32_t skip) {
+  LUNAR_ASSERT(series->log_head < db->geometry.log_sectors);
   const uint32_t unit = db->geometry.unit_sectors, head = series->log_head;
   return (head + (skip ? unit - head % unit : 0)) % db->geometry.log_sectors;
 }
@@ -126,6 +128,7 @@ static uint32_t distance(const struct lunar* db, const struct lunar_series* seri
 
 /* 1: the series stands behind this group of LOG; 0: it cannot lie there. */
 static int step(const struct lunar* db, struct lunar_series* series, const struct group* group) {
+  LUNAR_ASSERT(group->sectors > 0);
   const uint32_t sectors = distance(db, series, group);
   if (!sectors) return 0;
   series->log_used += sectors;
@@ -446,6 +449,7 @@ int ln_recover(struct lunar* db) {
   LN_TRY(replay(db, 1));
   db->redoing = 0;
   db->allocated_count = 0;
+  LUNAR_ASSERT(db->series.log_head < db->geometry.log_sectors && db->checkpoint_at < db->geometry.log_sectors);
   if (found.flags & LN_UNLOGGED) LN_TRY(ln_count_free(db)); /* the map was written in place since */
   begin_unit(db); /* the first group of a unit says so from here on: what is left of lost groups is older */
   LN_TRY(ln_checkpoint(db));

@@ -6,6 +6,7 @@
  * own. The handle ends where there is no way back: after a failed write, once the operation is recorded or has changed
  * rows in place, and in mode none, which has no log. */
 int ln_undo(struct lunar* db, int error) {
+  LUNAR_ASSERT(db->state != LN_CLOSED && !db->redoing);
   const int in_transaction = db->state == LN_IN_TXN;
   if (db->state == LN_BROKEN) return error;
   if (db->mode == LUNAR_MODE_NONE && error == LUNAR_E_FULL)
@@ -29,6 +30,7 @@ int ln_undo_change(struct lunar* db, int error) {
 /* What was freed since a checkpoint is given out after the next one: an operation that found no room has another try
  * then. *freed: db->freed before it; 0 after it, so that there is one only. */
 int ln_retry_after_checkpoint(struct lunar* db, int* error, int* freed) {
+  LUNAR_ASSERT(error && freed);
   *error = ln_undo_change(db, *error);
 #if LUNAR_WITH_SECONDARY
   /* Many indexes changed much at once: a log without anything else has room for that. */

@@ -17,6 +17,7 @@ int ln_row_at(struct lunar* db, struct ln_place place, uint32_t* sector, uint32_
 
 int ln_row_get(const struct lunar_table* table, struct ln_place place, void* row, size_t row_bytes,
                struct lunar_value* values) {
+  LUNAR_ASSERT((row || row_bytes == 0) && values);
   uint32_t sector, offset, bytes;
   LN_TRY(ln_row_at(table->db, place, &sector, &offset, &bytes));
   if (bytes > row_bytes) return LUNAR_E_BUFFER;
@@ -39,6 +40,7 @@ static int row_matches(void* context, struct ln_place place) {
 
 int ln_row_find(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* key,
                 struct ln_place* place) {
+  LUNAR_ASSERT(key && place);
   struct wanted wanted = {table, key};
   struct ln_key number;
   LN_TRY(ln_value_check(table->types[table->key], LUNAR_NOT_NULL, key));
@@ -60,6 +62,7 @@ static struct lunar_extent* extent_of(struct lunar* db, uint32_t ref) {
 
 /* Says in the log that the table has this block, whose rows end at tail; direct: its extent is open from there on. */
 static int log_block(const struct lunar_table* table, uint32_t ref, uint32_t tail, uint32_t row_bytes, int direct) {
+  LUNAR_ASSERT(table->number < table->db->geometry.tables_max);
   struct lunar* db = table->db;
   const uint32_t size = db->config->sector_bytes;
   struct ln_record_header record = {
@@ -108,6 +111,8 @@ static LN_APART int room_for(const struct lunar_table* table, uint32_t ref, uint
 }
 
 int ln_row_room(struct ln_new_row* new_row, struct lunar_frame* meta) {
+  LUNAR_ASSERT(new_row->row_bytes > 0);
+  LUNAR_ASSERT(meta->kind == LN_META && meta->pins > 0);
   struct lunar* db = new_row->table->db;
   const int direct = is_direct(db, new_row->row_bytes), in_order = new_row->table->ring != LUNAR_RING_NONE; /* of age */
   new_row->direct = (uint8_t)direct;
@@ -147,6 +152,7 @@ static int emit_old(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t
 
 static int emit_row(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
   const struct ln_new_row* c = context;
+  LUNAR_ASSERT(c->values || (c->value && c->column < c->table->column_count));
   struct lunar* db = c->table->db;
   LN_FIELDS(head, LN_ROW_HEADER);
   ln_put16(head, c->row_bytes);
@@ -200,6 +206,7 @@ int ln_value_write(struct lunar* db, uint8_t type, const struct lunar_value* val
 static int write_direct(struct ln_new_row* c, struct ln_record_header* record) {
   struct lunar* db = c->table->db;
   const struct lunar_extent* extent = extent_of(db, record->ref);
+  LUNAR_ASSERT(extent); /* ln_row_room opened it */
   const int moves = c->old.ref != LN_NONE;
   uint32_t offset = 0;
   LN_TRY(ln_row_begin(db, extent, record->bytes, &offset));
@@ -212,6 +219,7 @@ static int write_direct(struct ln_new_row* c, struct ln_record_header* record) {
 
 int ln_row_link(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place from,
                 const struct ln_row* row, uint32_t row_bytes) {
+  LUNAR_ASSERT(row->place.ref != LN_NONE);
   LN_TRY(ln_ensure_clean(db, 2));
   LN_TRY(ln_row_add(db, meta, row, row_bytes));
   if (from.ref == LN_NONE) return 0;
@@ -238,6 +246,7 @@ static int write_row(struct ln_new_row* c) {
 }
 
 int ln_row_write(struct ln_new_row* c, struct lunar_frame* meta, const struct ln_key* key) {
+  LUNAR_ASSERT(c->row.place.ref != LN_NONE);
   struct lunar* db = c->table->db;
   LN_TRY(ln_slot_touch(db, c->row.place.ref, c->row.place.slot));
   LN_TRY(ln_ensure_clean(db, 3));

@@ -2,13 +2,16 @@
 #include "rows.h"
 
 static uint32_t width(uint8_t type) {
+  LUNAR_ASSERT(type <= LUNAR_BLOB);
   static const uint8_t widths[] = {0, 1, 2, 4, 8, 8, 1, 0, 0};
+  _Static_assert(sizeof widths == LUNAR_BLOB + 1, "a width for each type");
   return widths[type];
 }
 
 static int is_bytes(uint8_t type) { return type == LUNAR_TEXT || type == LUNAR_BLOB; }
 
 int ln_value_check(uint8_t type, uint8_t flags, const struct lunar_value* value) {
+  LUNAR_ASSERT(type > LUNAR_NULL && type <= LUNAR_BLOB && value);
   if (value->type == LUNAR_NULL) return flags & LUNAR_NOT_NULL ? LUNAR_E_INVALID : 0;
   if (is_bytes(type)) {
     if (value->type != type) return LUNAR_E_INVALID;
@@ -22,6 +25,7 @@ int ln_value_check(uint8_t type, uint8_t flags, const struct lunar_value* value)
 }
 
 int ln_values_check(const struct lunar_table* table, const struct lunar_value* values) {
+  LUNAR_ASSERT(table->column_count <= LUNAR_COLUMNS_MAX && values);
   for (uint32_t i = 0; i < table->column_count; i++)
     LN_TRY(ln_value_check(table->types[i], i == table->key ? LUNAR_NOT_NULL : table->flags[i], &values[i]));
   return 0;
@@ -40,6 +44,7 @@ uint32_t ln_row_bytes(const struct lunar_table* table, const struct lunar_value*
 
 int ln_value_emit(uint8_t type, const struct lunar_value* value, void* sink,
                   int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  LUNAR_ASSERT(value && put && type != LUNAR_NULL);
   LN_FIELDS(number, 8);
   if (value->type == LUNAR_NULL) return 0;
   if (is_bytes(type)) {
@@ -55,12 +60,14 @@ int ln_value_emit(uint8_t type, const struct lunar_value* value, void* sink,
 
 /* The columns in the order of a row: the key's, then the others. */
 static uint8_t column_at(const struct lunar_table* table, uint32_t i) {
+  LUNAR_ASSERT(i < table->column_count);
   if (i == 0) return table->key;
   return (uint8_t)(i <= table->key ? i - 1 : i);
 }
 
 int ln_row_emit(const struct lunar_table* table, const struct lunar_value* values, void* sink,
                 int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  LUNAR_ASSERT(values && put);
   LN_FIELDS(nulls, 2);
   uint32_t bits = 0;
   for (uint32_t i = 0; i < table->column_count; i++) bits |= (uint32_t)(values[i].type == LUNAR_NULL) << i;
@@ -74,6 +81,7 @@ int ln_row_emit(const struct lunar_table* table, const struct lunar_value* value
 }
 
 static int64_t sign_extended(uint64_t bits, uint32_t bytes) {
+  LUNAR_ASSERT(bytes > 0 && bytes <= 8);
   const uint32_t shift = 64 - 8 * bytes;
   return (int64_t)(bits << shift) >> shift;
 }
@@ -90,6 +98,7 @@ static void decode_number(uint8_t type, const uint8_t* from, struct lunar_value*
 }
 
 int ln_row_decode(const struct lunar_table* table, const uint8_t* row, uint32_t bytes, struct lunar_value* values) {
+  LUNAR_ASSERT(row && values);
   uint32_t at = 2;
   if (bytes < 2) return LUNAR_E_CORRUPT;
   for (uint32_t i = 0; i < table->column_count; i++) {
@@ -148,6 +157,7 @@ static void key_of_integer(const struct lunar_table* table, int64_t integer, str
 }
 
 int ln_key_of(const struct lunar_table* table, const struct lunar_value* value, struct ln_key* key) {
+  LUNAR_ASSERT(value->type != LUNAR_NULL && key);
   struct key_sums sums;
   if (!is_bytes(value->type)) {
     key_of_integer(table, value->as.integer, key);
@@ -202,6 +212,7 @@ int ln_row_key(struct lunar* db, const struct lunar_table* table, uint32_t secto
 
 int ln_row_has_key(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset,
                    const struct lunar_value* key) {
+  LUNAR_ASSERT(key->type != LUNAR_NULL);
   LN_FIELDS(piece, 64);
   if (!is_bytes(table->types[table->key])) return 1; /* the index has the number itself */
   LN_TRY(ln_read_bytes(db, sector, offset + 2, piece, 2));
@@ -228,6 +239,7 @@ int ln_row_is_of(const struct lunar_table* table, const uint8_t* row, const stru
 
 int ln_row_column(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset, uint8_t column,
                   uint32_t* column_offset, uint32_t* column_bytes) {
+  LUNAR_ASSERT(column < table->column_count);
   LN_FIELDS(number, 2);
   LN_TRY(ln_read_bytes(db, sector, offset, number, 2));
   const uint32_t nulls = ln_get16(number);

@@ -36,6 +36,7 @@ static uint32_t blocks_of(const struct lunar* db, uint8_t class) {
 }
 
 static int entry_get(struct lunar* db, uint32_t chunk, struct entry* entry) {
+  LUNAR_ASSERT(chunk < db->geometry.chunk_count);
   const uint32_t per_page = (db->config->sector_bytes - LN_MAP_HEADER) / LN_MAP_ENTRY;
   LN_TRY(ln_page(db, db->geometry.map_at + chunk / per_page, LN_MAP, &entry->frame));
   entry->bytes = entry->frame->bytes + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page);
@@ -102,6 +103,7 @@ static int taken_before(struct lunar* db, uint32_t* ref) {
 }
 
 static int remember(struct lunar* db, uint32_t chunk, uint32_t ref) {
+  LUNAR_ASSERT(chunk < db->geometry.chunk_count && ln_ref_class(ref) < db->geometry.class_count);
   if (db->allocated_count == sizeof db->allocated / sizeof db->allocated[0]) return LUNAR_E_TOO_LARGE;
   db->allocated[db->allocated_count++] = ref;
   db->class_hint[ln_ref_class(ref)] = chunk;
@@ -120,6 +122,7 @@ static int is_free(struct lunar* db, uint32_t chunk) {
 /* Where large blocks go next: the longest run of free chunks, at most RUN of them, in a window of the device behind the
  * last one. *chunk stays when there is none. */
 static LN_APART int find_run(struct lunar* db, uint32_t* chunk) {
+  LUNAR_ASSERT(*chunk < db->geometry.chunk_count);
   const uint32_t chunks = db->geometry.chunk_count, start = *chunk;
   uint32_t length = 0, longest = 0;
   for (uint32_t i = 0; i < WINDOW && i < chunks && longest < RUN; i++) {
@@ -139,6 +142,7 @@ static LN_APART int find_run(struct lunar* db, uint32_t* chunk) {
 /* A block of the class, behind near where that is free. Room for a page of the map is made here, where less of the
  * stack is in use. */
 int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
+  LUNAR_ASSERT(ref && (class < db->geometry.class_count || db->redoing));
   LN_TRY(ln_ensure_clean(db, 1));
   if (db->redoing) return taken_before(db, ref);
   const uint32_t chunks = db->geometry.chunk_count, blocks = blocks_of(db, class);
@@ -165,6 +169,7 @@ int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
 
 /* So many free chunks one behind the other, each one block of the largest class; *ref is the first. */
 int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
+  LUNAR_ASSERT(chunks > 0 && ref);
   const uint8_t class = (uint8_t)(db->geometry.class_count - 1);
   uint32_t first = 0, length = 0, chunk = 0;
   if (db->redoing) {
@@ -208,6 +213,7 @@ int ln_free(struct lunar* db, uint32_t ref) {
       e[0] = LN_CHUNK_FREE;
       db->chunks_free++;
       db->chunks_waiting++;
+      LUNAR_ASSERT(db->redoing || db->chunks_waiting <= db->geometry.chunk_count);
     }
     if (chunk < db->chunk_hint) db->chunk_hint = chunk;
     ln_dirty(db, entry.frame);

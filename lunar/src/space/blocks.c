@@ -10,6 +10,10 @@ static uint32_t block_bytes(const struct lunar* db, uint32_t ref) {
   return ln_class_sectors(db, ln_ref_class(ref)) * sector_bytes(db);
 }
 
+#if LUNAR_DEBUG
+static int is_meta(const struct lunar_frame* frame) { return frame->pins > 0 && frame->kind == LN_META; }
+#endif
+
 static int sound(struct lunar* db, uint32_t ref, const uint8_t* header) {
   const uint32_t sectors = ln_class_sectors(db, ln_ref_class(ref)), slot_sectors = header[LN_BLOCK_SLOT_SECTORS];
   return header[LN_BLOCK_CLASS] == ln_ref_class(ref) && slot_sectors >= 1 && slot_sectors < sectors &&
@@ -115,6 +119,7 @@ static uint32_t sectors_wanted(const struct lunar* db, uint32_t have) {
 
 /* The class of the next block: the row fits. */
 int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class) {
+  LUNAR_ASSERT(meta && class);
   const uint32_t group =
       LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * LN_ALLOCATED(db) + 8 + LN_ROW_HEADER + padded(row_bytes);
   const uint32_t wanted = sectors_wanted(db, ln_get32(meta + LN_META_SECTORS));
@@ -158,6 +163,8 @@ static int fresh_pages(struct lunar* db, struct lunar_frame* meta, uint16_t tabl
 }
 
 static int link_to(struct lunar* db, uint32_t ref, uint32_t field, uint32_t to) {
+  LUNAR_ASSERT(field == LN_BLOCK_NEXT || field == LN_BLOCK_PREVIOUS || field == LN_BLOCK_REUSE ||
+               field == LN_BLOCK_REUSE_BACK);
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
   ln_put32(frame->bytes + field, to);
@@ -168,6 +175,7 @@ static int link_to(struct lunar* db, uint32_t ref, uint32_t field, uint32_t to) 
 
 /* Takes the block out of the list of blocks with free slots. */
 static int leave_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
+  LUNAR_ASSERT(is_meta(meta));
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint32_t next = ln_get32(frame->bytes + LN_BLOCK_REUSE), back = ln_get32(frame->bytes + LN_BLOCK_REUSE_BACK);
@@ -180,6 +188,7 @@ static int leave_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref)
 }
 
 static int enter_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
+  LUNAR_ASSERT(is_meta(meta));
   const uint32_t next = ln_get32(meta->bytes + LN_META_REUSE);
   LN_TRY(link_to(db, ref, LN_BLOCK_REUSE, next));
   LN_TRY(link_to(db, ref, LN_BLOCK_REUSE_BACK, LN_NONE));
@@ -191,6 +200,7 @@ static int enter_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref)
 
 /* The block leaves the table. It is not the last. */
 static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
+  LUNAR_ASSERT(is_meta(meta));
   struct lunar_frame* frame;
   LN_TRY(ln_ensure_clean(db, 2));
   LN_TRY(ln_block_header(db, ref, &frame));
@@ -223,6 +233,7 @@ static LN_APART int release_empty(struct lunar* db, struct lunar_frame* meta, ui
 /* Gives the table a last block. The one before it goes when its rows have gone: as the last it stayed. */
 int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint8_t class, uint32_t row_bytes,
                  uint32_t* ref) {
+  LUNAR_ASSERT(is_meta(meta));
   uint8_t* m = meta->bytes;
   const uint32_t last = ln_get32(m + LN_META_LAST);
   LN_TRY(ln_alloc(db, class, last, ref));
@@ -239,6 +250,7 @@ int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uin
 
 /* The next slot, the end of the rows and the end of the block (both in bytes); E_FULL when no slot is left. */
 int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot, uint32_t* tail, uint32_t* end) {
+  LUNAR_ASSERT(slot && tail && end);
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint8_t* header = frame->bytes;
@@ -254,6 +266,8 @@ int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot
 
 /* The row's slot, the block's counts, the table's. The index is the caller's. */
 int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* row, uint32_t row_bytes) {
+  LUNAR_ASSERT(is_meta(meta));
+  LUNAR_ASSERT(row->position % LN_SLOT_FREE == row->position);
   struct lunar_frame* frame;
   const uint32_t ref = row->place.ref, slot = row->place.slot;
   LN_TRY(ln_block_header(db, ref, &frame));
@@ -287,6 +301,7 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
 
 /* A slot of the table's first block with free slots whose room the row fits; E_NOT_FOUND when there is none. */
 int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row) {
+  LUNAR_ASSERT(is_meta(meta));
   const uint32_t ref = ln_get32(meta->bytes + LN_META_REUSE);
   struct lunar_frame* frame;
   if (ref == LN_NONE) return LUNAR_E_NOT_FOUND;
@@ -311,6 +326,7 @@ int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes,
 }
 
 int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place place) {
+  LUNAR_ASSERT(is_meta(meta));
   struct lunar_frame* frame;
   uint32_t position;
   LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));

@@ -19,7 +19,9 @@ static void pass(struct lunar* db, struct lunar_series* series, const struct ln_
       series->extents[i].sector = sector;
 }
 
+/* A record of an unknown type, which only damage makes, moves none; ln_redo answers E_CORRUPT to it. */
 void ln_extents_follow(struct lunar* db, struct lunar_series* series, const struct ln_record_header* record) {
+  LUNAR_ASSERT(series && record);
   switch (record->type) {
     case LN_OPEN:
       close_of_table(series, record->table);
@@ -34,7 +36,12 @@ void ln_extents_follow(struct lunar* db, struct lunar_series* series, const stru
     case LN_MOVE_PUT:
       pass(db, series, record);
       break;
-    default:
+    case LN_INSERT:
+    case LN_PATCH:
+    case LN_PATCH_INDEXED:
+    case LN_REMOVE:
+    case LN_CREATE:
+    case LN_MOVE:
       break;
   }
 }

@@ -34,6 +34,8 @@ static int compare_with_real(int64_t i, double r) {
 
 int ln_sql_compare(const struct lunar_value* a, const struct lunar_value* b) {
   static const uint8_t ranks[] = {0, 1, 1, 1, 1, 1, 1, 2, 3};
+  _Static_assert(sizeof ranks == LUNAR_BLOB + 1, "a rank for each type");
+  LUNAR_ASSERT(a->type <= LUNAR_BLOB && b->type <= LUNAR_BLOB);
   if (ranks[a->type] != ranks[b->type]) return ranks[a->type] < ranks[b->type] ? -1 : 1;
   if (a->type == LUNAR_NULL) return 0;
   if (is_bytes(a)) {
@@ -96,6 +98,7 @@ int ln_sql_truth(const struct lunar_value* value) {
 /* What the column that an operand is does to the other one. */
 enum { PLAIN, NUMBER, WORDS };
 static int affinity(const struct lunar_statement* s, const struct ln_expr* e) {
+  LUNAR_ASSERT(!e || e->op != LN_X_COLUMN || e->number < s->table.column_count);
   if (!e || e->op != LN_X_COLUMN) return PLAIN;
   const uint8_t type = s->table.types[e->number];
   if (type < LUNAR_TEXT) return NUMBER;
@@ -105,6 +108,7 @@ static int affinity(const struct lunar_statement* s, const struct ln_expr* e) {
 /* left and right, neither NULL, as their operands compare. */
 static int compare_as(const struct lunar_statement* s, const struct ln_expr* le, const struct ln_expr* re,
                       const struct lunar_value* left, const struct lunar_value* right) {
+  LUNAR_ASSERT(left->type != LUNAR_NULL && right->type != LUNAR_NULL);
   const int la = affinity(s, le), ra = affinity(s, re);
   struct lunar_value l = *left, r = *right;
   char digits[LN_SQL_DECIMAL_BYTES];
@@ -179,6 +183,7 @@ static void result(struct lunar_value* value, int truth) {
 
 /* AND and OR: one term decides. */
 static int logic(struct lunar_statement* s, const struct ln_expr* e, struct lunar_value* value) {
+  LUNAR_ASSERT(e->left && e->right);
   const int decides = e->op == LN_X_OR;
   int found = !decides;
   for (const struct ln_expr *term = e->left, *rest = e->right;; term = rest->left, rest = rest->right) {
@@ -221,7 +226,12 @@ static int compared(struct lunar_statement* s, const struct ln_expr* e, struct l
     truth = is_bytes(left) && is_bytes(&right) && like(text, text + left->bytes, pattern, pattern + right.bytes);
   } else if (!null) {
     /* of which orders the comparison is true: a bit each for less, equal and greater */
-    static const uint8_t orders[] = {2, 5, 1, 3, 4, 6, 2};
+    enum { LESS = 1, EQUAL = 2, GREATER = 4 };
+    static const uint8_t orders[] = {[LN_X_EQ - LN_X_EQ] = EQUAL,   [LN_X_NE - LN_X_EQ] = LESS | GREATER,
+                                     [LN_X_LT - LN_X_EQ] = LESS,    [LN_X_LE - LN_X_EQ] = LESS | EQUAL,
+                                     [LN_X_GT - LN_X_EQ] = GREATER, [LN_X_GE - LN_X_EQ] = GREATER | EQUAL,
+                                     [LN_X_IS - LN_X_EQ] = EQUAL};
+    LUNAR_ASSERT(e->op >= LN_X_EQ && e->op - LN_X_EQ < (int)sizeof orders && orders[e->op - LN_X_EQ]);
     const int order = compare_as(s, e->left, e->right, left, &right);
     truth = orders[e->op - LN_X_EQ] >> (1 + (order > 0) - (order < 0)) & 1;
   }
@@ -230,6 +240,7 @@ static int compared(struct lunar_statement* s, const struct ln_expr* e, struct l
 }
 
 static void aggregate(const struct lunar_statement* s, const struct ln_expr* e, struct lunar_value* value) {
+  LUNAR_ASSERT(e->number < s->aggregate_count);
   *value = s->keys[(s->group != 0) + e->number];
   if (e->function == LN_K_AVG && value->type == LUNAR_REAL) {
     value->as.real /= value->bytes;
@@ -241,14 +252,16 @@ static void aggregate(const struct lunar_statement* s, const struct ln_expr* e, 
 int ln_sql_eval(struct lunar_statement* s, const struct ln_expr* e, struct lunar_value* value) {
   struct lunar_value term;
   int truth;
-  switch (e->op) {
+  switch ((enum ln_op)e->op) {
     case LN_X_VALUE:
       *value = e->value;
       return 0;
     case LN_X_PARAMETER:
+      LUNAR_ASSERT(e->number >= 1 && e->number <= s->parameter_count);
       *value = s->parameters[e->number - 1];
       return 0;
     case LN_X_COLUMN:
+      LUNAR_ASSERT(e->number < s->table.column_count);
       *value = s->row[e->number];
       return 0;
     case LN_X_AGGREGATE:
@@ -257,9 +270,26 @@ int ln_sql_eval(struct lunar_statement* s, const struct ln_expr* e, struct lunar
     case LN_X_AND:
     case LN_X_OR:
       return logic(s, e, value);
+    case LN_X_LINK:
+    case LN_X_MINUS: /* its list is evaluated with what it belongs to */
+      LUNAR_ASSERT(0);
+      break;
+    case LN_X_SUM:
+    case LN_X_NOT:
+    case LN_X_NEGATE:
+    case LN_X_EQ:
+    case LN_X_NE:
+    case LN_X_LT:
+    case LN_X_LE:
+    case LN_X_GT:
+    case LN_X_GE:
+    case LN_X_IS:
+    case LN_X_IN:
+    case LN_X_LIKE: /* of its left: below */
+      break;
   }
   LN_TRY(ln_sql_eval(s, e->left, value));
-  switch (e->op) {
+  switch ((enum ln_op)e->op) {
     case LN_X_NOT:
       truth = ln_sql_truth(value);
       result(value, truth < 0 ? truth : !truth);
@@ -278,6 +308,25 @@ int ln_sql_eval(struct lunar_statement* s, const struct ln_expr* e, struct lunar
       return 0;
     case LN_X_IN:
       return in(s, e, value);
+    case LN_X_VALUE:
+    case LN_X_PARAMETER:
+    case LN_X_COLUMN:
+    case LN_X_AGGREGATE:
+    case LN_X_LINK:
+    case LN_X_MINUS:
+    case LN_X_AND:
+    case LN_X_OR:
+      LUNAR_ASSERT(0);
+      break;
+    case LN_X_EQ:
+    case LN_X_NE:
+    case LN_X_LT:
+    case LN_X_LE:
+    case LN_X_GT:
+    case LN_X_GE:
+    case LN_X_IS:
+    case LN_X_LIKE:
+      break;
   }
   return compared(s, e, value);
 }
@@ -295,6 +344,7 @@ void ln_sql_convert(uint8_t type, struct lunar_value* value) {
 }
 
 int ln_sql_store_as(struct lunar_statement* s, uint8_t column, struct lunar_value* value) {
+  LUNAR_ASSERT(column < s->table.column_count);
   const uint8_t type = s->table.types[column];
   const uint8_t flags = column == s->table.key ? LUNAR_NOT_NULL : s->table.flags[column];
   ln_sql_convert(type, value);
@@ -322,7 +372,7 @@ int ln_sql_accumulate(struct lunar_statement* s, struct lunar_value* sums) {
     const int order = ln_sql_compare(&v, sums);
     if (function == LN_K_COUNT) {
       sums->as.integer++;
-    } else if (function >= LN_K_MIN) {
+    } else if (function == LN_K_MIN || function == LN_K_MAX) {
       if (sums->type == LUNAR_NULL || (function == LN_K_MIN ? order < 0 : order > 0)) *sums = v;
     } else if (function == LN_K_AVG) {
       number_of(&v);
@@ -331,6 +381,7 @@ int ln_sql_accumulate(struct lunar_statement* s, struct lunar_value* sums) {
       sums->as.real = before + real_of(&v);
       sums->bytes++; /* bytes: how many */
     } else {
+      LUNAR_ASSERT(function == LN_K_SUM);
       if (sums->type == LUNAR_NULL) *sums = (struct lunar_value){.type = LUNAR_INT64};
       number_of(&v);
       const int whole = sums->type != LUNAR_REAL && v.type != LUNAR_REAL;

@@ -65,6 +65,7 @@ static const char* skipped(const char* p, const char* end) {
 }
 
 void ln_sql_next(struct ln_token* token, const char* end) {
+  LUNAR_ASSERT(token->text && token->text <= end);
   const char *from = skipped(token->text + token->bytes, end), *p = from + 1;
   const char c = from < end ? *from : 0, second = end - from > 1 ? *p : 0;
   const int blob = upper(c) == 'X' && second == '\'';
@@ -113,6 +114,7 @@ static double power_of_ten(uint32_t exponent) {
 }
 
 uint32_t ln_sql_number(const char* text, uint32_t bytes, struct lunar_value* value) {
+  LUNAR_ASSERT(text || bytes == 0);
   uint64_t digits = 0;
   int32_t scale = 0;
   uint32_t i = 0, seen = 0;

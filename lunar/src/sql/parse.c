@@ -19,6 +19,7 @@ struct parser {
 };
 
 void* ln_sql_take(struct lunar_statement* s, size_t bytes) {
+  LUNAR_ASSERT(s->memory <= s->end);
   bytes = (bytes + 7) & ~(size_t)7;
   if ((size_t)(s->end - s->memory) < bytes) return NULL;
   void* taken = memset(s->memory, 0, bytes);
@@ -84,6 +85,7 @@ static LN_APART int is_name(const struct parser* p) {
 
 /* What is between the quotes; those that are doubled count once. to NULL: only counted. */
 static uint32_t unquote(const struct ln_token* token, char* to) {
+  LUNAR_ASSERT(token->bytes >= 2);
   const char quote = token->text[0], *end = token->text + token->bytes - 1;
   uint32_t bytes = 0;
   for (const char* p = token->text + 1; p < end; p++) {
@@ -258,6 +260,7 @@ static struct ln_expr* column_node(struct parser* p) {
 }
 
 static struct ln_expr* aggregate(struct parser* p, uint8_t function) {
+  LUNAR_ASSERT(function >= LN_K_COUNT && function <= LN_K_MAX);
   struct lunar_statement* s = p->s;
   const uint16_t bare = p->bare;
   if (!p->aggregates) here(p, LN_C_NO_AGGREGATE);
@@ -305,6 +308,9 @@ static struct ln_expr* primary(struct parser* p) {
     unexpected(p);
     return &p->none;
   }
+  _Static_assert(LN_K_SUM == LN_K_COUNT + 1 && LN_K_AVG == LN_K_COUNT + 2 && LN_K_MIN == LN_K_COUNT + 3 &&
+                     LN_K_MAX == LN_K_COUNT + 4,
+                 "the functions lie side by side");
   if (kind >= LN_K_COUNT && kind <= LN_K_MAX) {
     next(p);
     if (accept(p, '(')) return aggregate(p, kind);
@@ -463,7 +469,7 @@ static void order_by(struct parser* p) {
   do {
     const char* at = p->token.text;
     struct ln_expr* e = expression(p, 1);
-    if (e->op <= LN_X_PARAMETER || (s->group && (e->op != LN_X_COLUMN || e->number + 1 != s->group)) ||
+    if (ln_sql_is_constant(e) || (s->group && (e->op != LN_X_COLUMN || e->number + 1 != s->group)) ||
         (s->aggregate_count && !s->group) || s->order_count == 16) {
       wrong(p, at, LN_C_ORDER);
     }
@@ -726,7 +732,7 @@ static void statement(struct parser* p) {
   }
   next(p);
   s->kind = firsts[i][1];
-  switch (s->kind) {
+  switch ((enum ln_statement)s->kind) {
     case LN_S_SELECT:
       select(p);
       break;
@@ -747,13 +753,20 @@ static void statement(struct parser* p) {
     case LN_S_DROP_TABLE:
       drop(p);
       break;
-    default:
+    case LN_S_CREATE_INDEX: /* create() makes it of CREATE TABLE */
+    case LN_S_DROP_INDEX:
+      break;
+    case LN_S_BEGIN:
+    case LN_S_COMMIT:
+    case LN_S_ROLLBACK:
       accept(p, LN_K_TRANSACTION);
+      break;
   }
   if (!is(p, LN_T_END) && !is(p, ';')) unexpected(p);
 }
 
 int ln_sql_parse(struct lunar_statement* s, const char* sql, const char* end, const char** tail) {
+  LUNAR_ASSERT(sql && end >= sql && tail);
   struct parser p = {.s = s, .sql = sql, .end = end, .aggregates_end = &s->aggregates};
   p.token.text = sql;
   do next(&p);

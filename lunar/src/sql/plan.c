@@ -5,11 +5,10 @@
 
 static int is_column(const struct ln_expr* e, uint8_t column) { return e->op == LN_X_COLUMN && e->number == column; }
 
-static int is_constant(const struct ln_expr* e) { return e->op <= LN_X_PARAMETER; }
-
 /* Of a constant, or of the first in a list. */
 static const struct lunar_value* constant(const struct lunar_statement* s, const struct ln_expr* e) {
   if (e->op == LN_X_LINK) e = e->left;
+  LUNAR_ASSERT(ln_sql_is_constant(e) && (e->op == LN_X_VALUE || e->number <= s->parameter_count));
   return e->op == LN_X_VALUE ? &e->value : &s->parameters[e->number - 1];
 }
 
@@ -18,6 +17,7 @@ static const struct lunar_value* constant(const struct lunar_statement* s, const
  * begins with no character of its own. */
 static uint32_t like_range(struct lunar_statement* s, const struct lunar_value* pattern, uint32_t range,
                            uint8_t* ranges) {
+  LUNAR_ASSERT(ranges);
   enum { LETTERS = 2 };
   const uint8_t* p = pattern->as.data;
   uint32_t n = 0, letters = 0;
@@ -37,24 +37,54 @@ static uint32_t like_range(struct lunar_statement* s, const struct lunar_value* 
   return n;
 }
 
+/* Whether an index may find the rows for which it is true: a comparison of its left with its right. */
+static int finds_rows(const struct ln_expr* e) {
+  switch ((enum ln_op)e->op) {
+    case LN_X_EQ:
+    case LN_X_LT:
+    case LN_X_LE:
+    case LN_X_GT:
+    case LN_X_GE:
+    case LN_X_IS:
+    case LN_X_IN:
+    case LN_X_LIKE:
+      return 1;
+    case LN_X_VALUE:
+    case LN_X_PARAMETER:
+    case LN_X_COLUMN:
+    case LN_X_AGGREGATE:
+    case LN_X_LINK:
+    case LN_X_MINUS:
+    case LN_X_AND:
+    case LN_X_OR:
+    case LN_X_SUM:
+    case LN_X_NOT:
+    case LN_X_NEGATE:
+    case LN_X_NE:
+      break;
+  }
+  return 0;
+}
+
 /* What the terms of WHERE that must all be true say about the column. */
 static void bounds(struct lunar_statement* s, const struct ln_expr* e, struct ln_path* path) {
   const struct ln_expr* value = e->right;
+  LUNAR_ASSERT(path->column < s->table.column_count);
   if (e->op == LN_X_AND) {
     bounds(s, e->left, path);
     for (; value; value = value->right) bounds(s, value->left, path);
     return;
   }
-  if (e->op < LN_X_EQ || e->op == LN_X_NE) return;
+  if (!finds_rows(e)) return;
   if (e->op == LN_X_IN) {
-    if (!is_column(e->left, path->column) || (path->values && is_constant(path->values))) return;
-    while (value && is_constant(value->left)) value = value->right;
+    if (!is_column(e->left, path->column) || (path->values && ln_sql_is_constant(path->values))) return;
+    while (value && ln_sql_is_constant(value->left)) value = value->right;
     if (!value) path->values = e->right;
     return;
   }
   const int mirrored = is_column(value, path->column);
   if (mirrored) value = e->left;
-  if (!is_column(mirrored ? e->right : e->left, path->column) || !is_constant(value)) return;
+  if (!is_column(mirrored ? e->right : e->left, path->column) || !ln_sql_is_constant(value)) return;
   if (e->op == LN_X_LIKE) {
     uint8_t ranges;
     if (!mirrored && s->table.types[path->column] == LUNAR_TEXT && like_range(s, constant(s, value), 0, &ranges)) {
@@ -64,7 +94,7 @@ static void bounds(struct lunar_statement* s, const struct ln_expr* e, struct ln
   } else if (e->op == LN_X_EQ || e->op == LN_X_IS) {
     path->values = value;
     path->is = e->op == LN_X_IS;
-  } else if ((e->op >= LN_X_GT) == mirrored) {
+  } else if ((e->op == LN_X_GT || e->op == LN_X_GE) == mirrored) {
     path->to = value;
   } else if (!path->like) {
     path->from = value;
@@ -74,6 +104,7 @@ static void bounds(struct lunar_statement* s, const struct ln_expr* e, struct ln
 /* What a record of the order has: what it is ordered by, the key, and the numbers that the result needs. For TEXT and
  * BLOB the row is read again. */
 void ln_sql_plan_records(struct lunar_statement* s) {
+  LUNAR_ASSERT(s->kind <= LN_S_DELETE);
   if (s->aggregate_count || s->group) {
     s->batch.keys = s->group != 0;
     s->batch.width = (uint8_t)(s->batch.keys + s->aggregate_count);
@@ -98,25 +129,26 @@ void ln_sql_plan_records(struct lunar_statement* s) {
 
 /* 0: nothing is known of the rows; 1: their order; 2: a range; 3: some values; 4: one value. */
 static int rank_of(const struct ln_path* path, int range, int ordered) {
-  if (path->values) return 3 + is_constant(path->values);
+  if (path->values) return 3 + ln_sql_is_constant(path->values);
   return range ? 2 : ordered;
 }
 
 static enum ln_access access_of(const struct ln_path* path, int range, int primary) {
-  if (path->values) return is_constant(path->values) && primary ? LN_A_GET : LN_A_VALUES;
+  if (path->values) return ln_sql_is_constant(path->values) && primary ? LN_A_GET : LN_A_VALUES;
   return range ? LN_A_RANGE : LN_A_SCAN;
 }
 
 /* Takes this path if it is a better one: a value of the key, of an index, a range of the key, of an index, ORDER BY's
  * order from an index. What a value or a range has of the table is not known. An index without a name is the key's. */
 static void consider(struct lunar_statement* s, const struct lunar_index_info* index, uint8_t* best) {
+  LUNAR_ASSERT(index->column < s->table.column_count);
   const int tree = index->kind == LUNAR_INDEX_TREE, primary = !index->name[0];
   const uint8_t column = index->column;
   const struct ln_expr* first = s->group || s->aggregate_count || !s->order ? NULL : s->order->left;
   struct ln_path path = {.column = column};
   if (s->where) bounds(s, s->where, &path);
   const int number = s->table.types[column] < LUNAR_TEXT; /* what an index has of a text may be its beginning */
-  const int one = path.values && is_constant(path.values);
+  const int one = path.values && ln_sql_is_constant(path.values);
   const int range = !path.values && tree && (path.from || path.to);
   int ordered = first && tree && !path.values && !path.like && is_column(first, column) &&
                 (primary || (number && s->order_count == 1));
@@ -132,6 +164,7 @@ static void consider(struct lunar_statement* s, const struct lunar_index_info* i
 }
 
 int ln_sql_plan(struct lunar_statement* s) {
+  LUNAR_ASSERT(s->kind <= LN_S_DELETE);
   struct lunar_index_info index = {.column = s->table.key, .kind = s->table.index};
   uint8_t best = 0;
   int counted = s->kind == LN_S_SELECT && s->aggregate_count && !s->where && !s->group;
@@ -162,6 +195,7 @@ int ln_sql_plan(struct lunar_statement* s) {
 /* The constant as the type of the path's column, if it can be equal to a value of that. text: where an integer becomes
  * TEXT. */
 static void column_value(const struct lunar_statement* s, const struct ln_expr* e, struct lunar_value* v, char* text) {
+  LUNAR_ASSERT(s->path.column < s->table.column_count);
   const uint8_t type = s->table.types[s->path.column];
   *v = *constant(s, e);
   if (type == LUNAR_TEXT) ln_sql_to_text(v, text);
@@ -198,7 +232,7 @@ static int advance(struct lunar_statement* s) {
   }
   while (s->at) {
     const struct ln_expr *here = s->at, *before = s->path.values;
-    s->at = is_constant(here) ? NULL : here->right;
+    s->at = ln_sql_is_constant(here) ? NULL : here->right;
     column_value(s, here, &v, s->words[0]);
     if (v.type == LUNAR_NULL && !s->path.is) continue;
     for (; before != here; before = before->right) {
@@ -253,6 +287,7 @@ int ln_sql_row_read(struct lunar_statement* s, int again) {
 }
 
 int ln_sql_row_next(struct lunar_statement* s) {
+  LUNAR_ASSERT(s->kind <= LN_S_DELETE);
   struct lunar_value truth;
   while (!s->ended) {
     const int error = ln_sql_row_read(s, 0);
@@ -278,7 +313,7 @@ static void say(struct lunar_statement* s, const char* words) {
 
 /* How the rows are found. */
 static const char* path_text(const struct lunar_statement* s) {
-  switch (s->access) {
+  switch ((enum ln_access)s->access) {
     case LN_A_SCAN:
       return LN_WORDS(": every row");
     case LN_A_RANGE:
@@ -287,8 +322,10 @@ static const char* path_text(const struct lunar_statement* s) {
       return LN_WORDS(": one row by ");
     case LN_A_COUNT:
       return LN_WORDS(": its number of rows");
+    case LN_A_VALUES:
+      break;
   }
-  return is_constant(s->path.values) ? LN_WORDS(": one value of ") : LN_WORDS(": some values of ");
+  return ln_sql_is_constant(s->path.values) ? LN_WORDS(": one value of ") : LN_WORDS(": some values of ");
 }
 
 /* What the batch is for. */
@@ -299,6 +336,7 @@ static const char* batch_text(const struct lunar_statement* s) {
 }
 
 void ln_sql_explain(struct lunar_statement* s) {
+  LUNAR_ASSERT(s->explain && s->results);
   const int secondary = s->index[0] != 0, every = s->access == LN_A_SCAN;
   s->results[0] = (struct lunar_value){.type = LUNAR_TEXT};
   s->results[0].as.data = s->memory;

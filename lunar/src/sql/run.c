@@ -16,6 +16,7 @@ static int constant(struct lunar_statement* s, const struct ln_expr* e, uint64_t
 }
 
 static int rows_begin(struct lunar_statement* s) {
+  LUNAR_ASSERT(s->kind <= LN_S_DELETE);
   s->left = UINT64_MAX;
   s->skip = 0;
   LN_TRY(constant(s, s->limit, &s->left));
@@ -29,6 +30,7 @@ static int rows_begin(struct lunar_statement* s) {
 
 /* A record's values into or out of the row. */
 static int record(struct lunar_statement* s, const struct lunar_value* from) {
+  LUNAR_ASSERT(s->keys && s->row);
   uint32_t i = 0;
   for (const struct ln_expr* l = s->order; l; l = l->right, i++) {
     if (!from)
@@ -101,6 +103,7 @@ static int row_next(struct lunar_statement* s) {
 }
 
 static int select_step(struct lunar_statement* s) {
+  LUNAR_ASSERT(s->kind == LN_S_SELECT && s->results);
   int error = 0;
   if (s->left == 0) return 0;
   do error = row_next(s);
@@ -141,6 +144,7 @@ static int change_end(struct lunar_statement* s, int error) {
 }
 
 static int insert(struct lunar_statement* s) {
+  LUNAR_ASSERT(s->kind == LN_S_INSERT && s->rows);
   for (const struct ln_expr* r = s->rows; r; r = r->right) {
     for (uint32_t i = 0; i < s->table.column_count; i++) s->row[i] = (struct lunar_value){.type = LUNAR_NULL};
     for (const struct ln_expr* l = r->left; l; l = l->right) LN_TRY(ln_sql_eval(s, l->left, &s->row[l->number]));
@@ -154,6 +158,7 @@ static int insert(struct lunar_statement* s) {
 }
 
 static int set(struct lunar_statement* s) {
+  LUNAR_ASSERT(s->kind == LN_S_UPDATE && s->results);
   uint32_t i = 0;
   const struct lunar_value key = s->row[s->table.key];
   for (const struct ln_expr* l = s->rows; l; l = l->right, i++) {
@@ -270,7 +275,7 @@ static int table_again(struct lunar_statement* s) {
 /* --- step --- */
 
 static int run(struct lunar_statement* s) {
-  switch (s->kind) {
+  switch ((enum ln_statement)s->kind) {
     case LN_S_UPDATE:
     case LN_S_DELETE:
       return change_end(s, update_or_delete(s));
@@ -287,7 +292,11 @@ static int run(struct lunar_statement* s) {
       return lunar_begin(s->db);
     case LN_S_COMMIT:
       return lunar_commit(s->db);
+    case LN_S_SELECT: /* select_step */
+    case LN_S_ROLLBACK:
+      break;
   }
+  LUNAR_ASSERT(s->kind == LN_S_ROLLBACK);
   return lunar_rollback(s->db);
 }
 

@@ -13,6 +13,7 @@ typedef struct lunar_value* sql_record;
 
 static sql_record* slot(const struct lunar_statement* s, uint32_t i) { return (sql_record*)(void*)s->end - 1 - i; }
 static size_t gap(const struct lunar_statement* s) {
+  LUNAR_ASSERT(s->batch.used >= s->memory && s->batch.used <= (uint8_t*)(slot(s, s->batch.count) + 1));
   return (size_t)((uint8_t*)(slot(s, s->batch.count) + 1) - s->batch.used);
 }
 
@@ -42,6 +43,7 @@ static void release(struct lunar_statement* s, sql_record r) {
 }
 
 static void drop_last(struct lunar_statement* s) {
+  LUNAR_ASSERT(s->batch.count > 0);
   const sql_record last = *slot(s, s->batch.count - 1);
   s->batch.count--;
   s->batch.full = 1;
@@ -65,17 +67,35 @@ static sql_record placed(struct lunar_statement* s, const struct lunar_value* va
   return r;
 }
 
+static int order_of(const struct lunar_statement* s, const struct lunar_value* a, const struct lunar_value* b) {
+  int order = 0;
+  for (uint32_t i = 0; i < s->batch.keys && !order; i++) {
+    order = ln_sql_compare(&a[i], &b[i]);
+    if (s->batch.descending >> i & 1) order = -order;
+  }
+  return order;
+}
+
+#if LUNAR_DEBUG
+/* The record at this place lies in the room of the records and between its neighbours. */
+static void record_check(const struct lunar_statement* s, uint32_t at) {
+  const struct ln_batch* b = &s->batch;
+  const uint8_t* record = (const uint8_t*)*slot(s, at);
+  LUNAR_ASSERT(at < b->count && b->at <= b->count && b->bounded <= b->count);
+  LUNAR_ASSERT(record >= s->memory && record + b->width * sizeof(struct lunar_value) <= b->used);
+  LUNAR_ASSERT(at == 0 || order_of(s, *slot(s, at - 1), *slot(s, at)) < 0);
+  LUNAR_ASSERT(at + 1 == b->count || order_of(s, *slot(s, at), *slot(s, at + 1)) < 0);
+}
+#else
+#define record_check(s, at) ((void)0)
+#endif
+
 /* Where these keys are, or would be; 1: they are. */
 static int find(const struct lunar_statement* s, const struct lunar_value* values, uint32_t* at) {
   uint32_t low = 0, high = s->batch.count;
   while (low < high) {
     const uint32_t middle = (low + high) / 2;
-    const sql_record r = *slot(s, middle);
-    int order = 0;
-    for (uint32_t i = 0; i < s->batch.keys && !order; i++) {
-      order = ln_sql_compare(&values[i], &r[i]);
-      if (s->batch.descending >> i & 1) order = -order;
-    }
+    const int order = order_of(s, values, *slot(s, middle));
     *at = middle;
     if (!order) return 1;
     if (order < 0)
@@ -108,6 +128,7 @@ int ln_batch_put(struct lunar_statement* s, const struct lunar_value* values) {
   memmove(slot(s, b->count), slot(s, b->count - 1), (b->count - at) * sizeof r);
   *slot(s, at) = r;
   b->count++;
+  record_check(s, at);
   return 0;
 }
 
@@ -130,6 +151,7 @@ static int replace(struct lunar_statement* s, uint32_t at, const struct lunar_va
   }
   *slot(s, at) = r;
   release(s, old);
+  record_check(s, at);
   return 0;
 }
 
@@ -172,7 +194,10 @@ int ln_batch_take(struct lunar_statement* s) {
   return 1;
 }
 
-const struct lunar_value* ln_batch_given(const struct lunar_statement* s) { return *slot(s, s->batch.at - 1); }
+const struct lunar_value* ln_batch_given(const struct lunar_statement* s) {
+  LUNAR_ASSERT(s->batch.at > 0 && s->batch.at <= s->batch.count);
+  return *slot(s, s->batch.at - 1);
+}
 
 uint8_t* ln_batch_room(const struct lunar_statement* s, size_t* bytes) {
   const size_t room = gap(s), before = s->batched && s->batch.filling ? room / 2 : 0;
@@ -188,6 +213,7 @@ void ln_batch_begin(struct lunar_statement* s) {
 
 void ln_batch_again(struct lunar_statement* s) {
   struct ln_batch* b = &s->batch;
+  LUNAR_ASSERT(b->at > 0 && b->at <= b->count);
   sql_record last = *slot(s, b->at - 1);
   const size_t bytes = bytes_of(s, last), down = (size_t)((uint8_t*)last - s->memory);
   memmove(s->memory, last, bytes);

@@ -55,6 +55,15 @@ enum ln_token_kind {
   LN_RESERVED(LN_KEYWORD_NAME) LN_UNRESERVED(LN_KEYWORD_NAME) LN_TYPES(LN_KEYWORD_NAME) LN_KEYWORDS_END
 };
 _Static_assert(LN_KEYWORDS_END <= 255, "a token's kind is a byte");
+/* Ranges of words that the parser compares with. */
+#define LN_ONE(word) +1
+_Static_assert(LN_K_ROWS == LN_KEYWORDS_BEFORE + 1 + (LN_RESERVED(LN_ONE)), "names may be words from ROWS on");
+_Static_assert(LN_K_TINYINT == LN_K_ROWS + (LN_UNRESERVED(LN_ONE)), "types are the words from TINYINT on");
+_Static_assert(LN_K_BYTES == LN_K_ROWS + 1 && LN_K_AGE == LN_K_ROWS + 2 && LUNAR_RING_ROWS == 1 &&
+                   LUNAR_RING_BYTES == 2 && LUNAR_RING_AGE == 3,
+               "in the order of enum lunar_ring");
+_Static_assert(LN_K_TREE == LN_K_HASH + 1 && LUNAR_INDEX_HASH == 0 && LUNAR_INDEX_TREE == 1,
+               "in the order of enum lunar_index");
 
 /* What a statement may complain about beside the errors of lunar.h. */
 /* clang-format off */
@@ -119,8 +128,8 @@ enum ln_op {
   LN_X_GT,
   LN_X_GE,
   LN_X_IS,
-  LN_X_IN, /* left, the list at right */
-  LN_X_LIKE
+  LN_X_IN,  /* left, the list at right */
+  LN_X_LIKE /* a new one does not compile before eval.c and plan.c have it */
 };
 
 struct ln_expr {
@@ -136,6 +145,8 @@ struct ln_expr {
     struct lunar_value value;
   };
 };
+
+static inline int ln_sql_is_constant(const struct ln_expr* e) { return e->op == LN_X_VALUE || e->op == LN_X_PARAMETER; }
 
 struct ln_parameter_name {
   struct ln_parameter_name* next;
@@ -157,6 +168,9 @@ enum ln_statement {
   LN_S_COMMIT,
   LN_S_ROLLBACK
 };
+_Static_assert(LN_S_SELECT == 0 && LN_S_UPDATE == 1 && LN_S_DELETE == 2,
+               "up to DELETE: those that find rows, which have a plan and EXPLAIN");
+_Static_assert(LN_S_INSERT == 3 && LN_S_CREATE_INDEX == 4, "up to CREATE INDEX: those that need the table as it was");
 
 /* How the rows of a table are found: docs/SQL.md, "Access paths". GET: one row by the key; VALUES: those with each
  * value of = or IN in turn. */

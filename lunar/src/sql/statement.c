@@ -5,6 +5,7 @@
 
 int ln_sql_complain(struct lunar_statement* s, int error, enum ln_complaint complaint, const char* token,
                     size_t bytes) {
+  LUNAR_ASSERT(token || bytes == 0);
 #if LUNAR_WITH_TEXTS
 #define TEXT(name, words) words "\0"
   static const char texts[] = LN_COMPLAINTS(TEXT);
@@ -27,6 +28,7 @@ int ln_sql_failed(struct lunar_statement* s, int error) {
 /* --- prepare --- */
 
 int ln_sql_open(struct lunar_statement* s, struct lunar_table* table) {
+  LUNAR_ASSERT(memchr(s->name, 0, sizeof s->name));
   int error = lunar_table_open(s->db, s->name, table);
   uint16_t number = 0;
   char there[LUNAR_NAME_MAX + 1];
@@ -41,6 +43,7 @@ int ln_sql_open(struct lunar_statement* s, struct lunar_table* table) {
 
 /* What is as wide as the statement needs it. */
 static int take_arrays(struct lunar_statement* s) {
+  LUNAR_ASSERT(s->parameters == NULL);
   if (s->explain) s->output_count = 1;
   const uint32_t columns = s->table.column_count, width = s->batch.width;
   const uint32_t values = s->parameter_count + columns + s->output_count + width;

@@ -41,6 +41,7 @@ static uint8_t* set_of(const struct lunar_cache* cache, const struct lunar_table
 }
 
 static struct slot* slot_at(const struct lunar_cache* cache, uint8_t* set, uint32_t way) {
+  LUNAR_ASSERT(way < cache->sets * WAYS);
   return (struct slot*)(void*)(set + way * (size_t)cache->slot_bytes);
 }
 
@@ -67,6 +68,7 @@ int ln_cache_get(const struct lunar_table* table, const struct lunar_value* valu
 }
 
 int ln_cache_put(const struct lunar_table* table, const void* row, const struct lunar_value* values) {
+  LUNAR_ASSERT(row && values);
   struct lunar_cache* const cache = cache_of(table);
   struct ln_key key;
   uint32_t tag, way = 0;
@@ -81,6 +83,7 @@ int ln_cache_put(const struct lunar_table* table, const void* row, const struct 
     if (!slot->again) way = (cache->misses + i) % WAYS;
     slot->again = 0;
   }
+  LUNAR_ASSERT(way < WAYS);
   struct slot* const slot = slot_at(cache, set, way);
   slot->tag = tag;
   slot->bytes = (uint16_t)bytes;
@@ -143,6 +146,7 @@ int lunar_cache_open(struct lunar_table* table, struct lunar_cache* cache, void*
 }
 
 static int cache_close(struct lunar_cache* cache) {
+  LUNAR_ASSERT(cache->db);
   struct lunar_cache** const at = link_of(cache->db, cache);
   if (!*at) return LUNAR_E_INVALID;
   *at = cache->next;

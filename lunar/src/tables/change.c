@@ -19,6 +19,8 @@ static LN_APART int index_row(const struct ln_new_row* c, struct lunar_frame* me
 #endif
 
 int ln_row_store(struct ln_new_row* c, struct lunar_frame* meta, const struct ln_key* key) {
+  LUNAR_ASSERT(c->values || (c->value && c->column < c->table->column_count));
+  LUNAR_ASSERT(key);
   struct lunar* db = c->table->db;
   LN_TRY(ln_row_room(c, meta));
   db->allocated_count = 0;
@@ -28,6 +30,7 @@ int ln_row_store(struct ln_new_row* c, struct lunar_frame* meta, const struct ln
 }
 
 int ln_row_remove(const struct lunar_table* table, struct lunar_frame* meta, struct ln_place place) {
+  LUNAR_ASSERT(place.ref != LN_NONE);
   struct lunar* db = table->db;
   uint32_t sector, offset, bytes;
   struct ln_key key;
@@ -77,6 +80,7 @@ static LN_APART int index_patch(const struct ln_new_row* c) {
 
 /* Where the value before is. */
 LN_APART int ln_row_patch(const struct ln_new_row* c) {
+  LUNAR_ASSERT(c->value && c->column < c->table->column_count && c->old.ref != LN_NONE);
   struct lunar* db = c->table->db;
   struct patch value = {c->table->types[c->column], c->value};
   const int indexed = ln_is_indexed(c->table, c->column);

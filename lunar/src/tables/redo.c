@@ -98,6 +98,7 @@ static LN_APART int redo_block(struct lunar* db, const struct ln_record_header* 
 }
 
 int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_content content) {
+  LUNAR_ASSERT(db->redoing & LN_REDOING);
   switch (record->type) {
     case LN_OPEN:
     case LN_EXTEND:
@@ -118,7 +119,10 @@ int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_c
       return ln_table_redo_create(db, record->table, content, record->bytes);
     case LN_DROP:
       return ln_table_redo_drop(db, record->table);
-    default:
-      return LUNAR_E_CORRUPT;
+#if !LUNAR_WITH_SECONDARY
+    case LN_PATCH_INDEXED:
+      break;
+#endif
   }
+  return LUNAR_E_CORRUPT;
 }

@@ -33,6 +33,7 @@ static int oldest_is(struct lunar* db, uint32_t ref, uint32_t slot) {
 
 /* The first slot of the first block that has a row. */
 static int oldest_row(struct lunar* db, struct lunar_frame* meta, struct ln_place* place) {
+  LUNAR_ASSERT(place);
   uint32_t ref = ln_get32(meta->bytes + LN_META_FIRST), slot, next;
   for (uint32_t steps = 0; ref != LN_NONE && steps < db->config->sector_count; steps++, ref = next) {
     int found = oldest_slot(db, ref, &slot, &next);
@@ -56,6 +57,7 @@ static int too_old(const struct lunar_table* table, struct lunar_frame* meta, co
   if (table->ring == LUNAR_RING_ROWS) return ln_get64(m + LN_META_ROWS) > limit;
   if (table->ring == LUNAR_RING_BYTES)
     return (uint64_t)ln_get32(m + LN_META_SECTORS) * db->config->sector_bytes > limit && ln_get64(m + LN_META_ROWS) > 1;
+  LUNAR_ASSERT(table->ring == LUNAR_RING_AGE);
   LN_TRY(ln_row_at(db, oldest, &sector, &offset, &bytes));
   LN_TRY(ln_row_key(db, table, sector, offset, &key));
   return (int64_t)key.number < (int64_t)newest->number && newest->number - key.number > limit;
@@ -73,6 +75,7 @@ static uint32_t evictions_max(const struct lunar_frame* meta) {
 /* The insertion of a row into a ring table implies it: it needs no record. A few rows at a time, because an operation
  * must fit into the log whatever the buffer. */
 int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest) {
+  LUNAR_ASSERT(table->ring != LUNAR_RING_NONE && newest);
   struct ln_place oldest;
   for (uint32_t i = 0; i < evictions_max(meta); i++) {
     LN_TRY(oldest_row(table->db, meta, &oldest));

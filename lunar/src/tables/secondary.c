@@ -55,6 +55,7 @@ static int index_read(const struct lunar_table* table, uint16_t number, struct i
 }
 
 static int index_write(struct lunar* db, const struct index* index) {
+  LUNAR_ASSERT(index->number < db->geometry.tables_max);
   struct lunar_frame* page;
   LN_TRY(ln_meta(db, index->number, &page));
   if (memcmp(page->bytes + LN_META_ROWS, index->numbers + LN_META_ROWS, sizeof index->numbers - LN_META_ROWS) != 0) {
@@ -127,6 +128,7 @@ static int column_stored(struct lunar* db, struct ln_content at, uint8_t type, s
 
 static int column_of(const struct lunar_table* table, const struct ln_source* source, uint8_t number,
                      struct column* column) {
+  LUNAR_ASSERT(number < table->column_count);
   const uint8_t type = table->types[number];
   const int replaced = source->column == number;
   const struct lunar_value* value = NULL;
@@ -174,6 +176,7 @@ static void take_sums(void* context, const uint8_t* piece, uint32_t bytes) {
 }
 
 static int hash_of(struct lunar* db, const struct column* column, uint64_t* hash) {
+  LUNAR_ASSERT(column && hash);
   struct sums sums;
   *hash = column->null ? null_hash : column->number;
   if (column->null || !is_bytes(column->type)) return 0;
@@ -186,10 +189,12 @@ static int hash_of(struct lunar* db, const struct column* column, uint64_t* hash
 
 #if LUNAR_WITH_TREE
 static void put_number(struct ln_key* key, uint64_t number, uint32_t bytes) {
+  LUNAR_ASSERT(key->count + bytes <= LUNAR_TREE_KEY_MAX);
   while (bytes-- > 0) key->bytes[key->count++] = (uint8_t)(number >> 8 * bytes);
 }
 
 static void put_ordered(struct ln_key* key, const struct column* column) {
+  LUNAR_ASSERT(!is_bytes(column->type));
   const uint32_t bytes = width(column->type);
   const uint64_t sign = (uint64_t)1 << (8 * bytes - 1), number = column->number;
   put_number(key, column->type == LUNAR_REAL && number & sign ? ~number : number ^ sign, bytes);
@@ -315,6 +320,8 @@ static LN_APART int step(const struct change* c, uint16_t number, enum step step
   struct ln_key key, was;
   LN_TRY(index_read(c->table, number, &index));
   const int moves = c->from.ref != c->to.ref || c->from.slot != c->to.slot;
+  LUNAR_ASSERT(moves || c->new);
+  LUNAR_ASSERT(step == LEAVE ? c->old != NULL : c->new != NULL);
   if (!moves && index.column != c->new->column) return 0;
   if (c->new) LN_TRY(key_of(c->table, index.kind, index.column, c->new, c->to, &key));
   if (c->old) LN_TRY(key_of(c->table, index.kind, index.column, c->old, c->from, &was));
@@ -332,6 +339,7 @@ static LN_APART int step(const struct change* c, uint16_t number, enum step step
 
 int ln_secondary_change(const struct lunar_table* table, const struct ln_source* old, struct ln_place from,
                         const struct ln_source* new, struct ln_place to) {
+  LUNAR_ASSERT(old || new);
   const struct change change = {table, old, new, from, to};
   uint16_t numbers[LUNAR_INDEXES_MAX];
   const int count = ln_secondary_list(table->db, table->number, numbers);
@@ -351,6 +359,7 @@ int ln_secondary_forget(const struct lunar_table* table, struct ln_place place) 
 }
 
 int ln_is_indexed(const struct lunar_table* table, uint8_t column) {
+  LUNAR_ASSERT(column < table->column_count);
   uint16_t numbers[LUNAR_INDEXES_MAX];
   struct index index;
   int count = ln_secondary_list(table->db, table->number, numbers), found = 0;
@@ -459,6 +468,7 @@ static int put_rows(const struct lunar_table* table, struct index* index) {
 
 /* The index is there from here on: its page, its name and its place in the list. */
 static int establish(const struct lunar_table* table, struct index* index, const char* name, uint32_t place) {
+  LUNAR_ASSERT(place < LUNAR_INDEXES_MAX);
   struct lunar* db = table->db;
   struct lunar_frame* page;
   char padded[LUNAR_NAME_MAX + 1] = {0};

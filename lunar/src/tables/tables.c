@@ -4,6 +4,7 @@
 static uint32_t per_page(const struct lunar* db) { return (db->config->sector_bytes - LN_ROOT_HEADER) / LN_ROOT_ENTRY; }
 
 static int root_entry(struct lunar* db, uint16_t number, struct lunar_frame** frame, uint8_t** entry) {
+  LUNAR_ASSERT(number < db->geometry.tables_max);
   LN_TRY(ln_page(db, db->geometry.root_at + number / per_page(db), LN_ROOT, frame));
   *entry = (*frame)->bytes + LN_ROOT_HEADER + LN_ROOT_ENTRY * (number % per_page(db));
   return 0;
@@ -20,6 +21,7 @@ int ln_name_read(struct lunar* db, uint16_t number, char name[LUNAR_NAME_MAX + 1
 }
 
 int ln_name_write(struct lunar* db, uint16_t number, const char name[LUNAR_NAME_MAX + 1]) {
+  LUNAR_ASSERT(memchr(name, 0, LUNAR_NAME_MAX + 1));
   struct lunar_frame* frame;
   uint8_t* entry;
   LN_TRY(root_entry(db, number, &frame, &entry));
@@ -30,6 +32,7 @@ int ln_name_write(struct lunar* db, uint16_t number, const char name[LUNAR_NAME_
 }
 
 int ln_name_is_sound(const char* name) {
+  LUNAR_ASSERT(name);
   const void* end = memchr(name, 0, LUNAR_NAME_MAX + 1);
   return name[0] && end;
 }
@@ -60,6 +63,7 @@ int ln_meta(struct lunar* db, uint16_t number, struct lunar_frame** meta) {
 }
 
 int ln_table_meta(const struct lunar_table* table, struct lunar_frame** meta) {
+  LUNAR_ASSERT(table->db && meta);
   LN_TRY(ln_meta(table->db, table->number, meta));
   if (ln_get32((*meta)->bytes + LN_META_CREATION) == table->creation) return 0;
   ln_put(*meta);
@@ -102,6 +106,7 @@ int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table) 
 }
 
 static int schema_check(const struct lunar_schema* schema) {
+  LUNAR_ASSERT(schema);
   if (schema->column_count == 0 || schema->column_count > LUNAR_COLUMNS_MAX || schema->key >= schema->column_count)
     return LUNAR_E_INVALID;
   for (uint32_t i = 0; i < schema->column_count; i++) {
@@ -124,6 +129,7 @@ static int schema_check(const struct lunar_schema* schema) {
 enum { CREATE_HEAD = LN_ROOT_ENTRY + 16 };
 
 static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_HEAD]) {
+  LUNAR_ASSERT(number < db->geometry.tables_max);
   struct lunar_frame* meta;
   LN_TRY(ln_page_fresh(db, ln_meta_sector(db, number), LN_META, &meta));
   uint8_t* m = meta->bytes;

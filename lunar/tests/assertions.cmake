@@ -1,0 +1,66 @@
+# Mutants of the library that an assertion must catch: one source file with one piece of text replaced, linked before a
+# library with assertions (src/modules.h), so that it takes the place of its own, with a program that compares nothing.
+lunar_sources(sources)
+add_library(lunar-asserting STATIC ${sources})
+target_compile_features(lunar-asserting PRIVATE c_std_11)
+target_include_directories(lunar-asserting PUBLIC ../include PRIVATE ../src)
+target_compile_definitions(lunar-asserting PUBLIC LUNAR_DEBUG=1)
+target_link_libraries(lunar-asserting PRIVATE edgejoule_flags)
+
+add_library(lunar-scenario OBJECT assertions_scenario.cc)
+target_link_libraries(lunar-scenario PRIVATE lunar-asserting edgejoule_flags)
+
+add_executable(lunar-without-mutation $<TARGET_OBJECTS:lunar-scenario>)
+target_link_libraries(lunar-without-mutation PRIVATE lunar-asserting edgejoule_flags)
+set_target_properties(lunar-without-mutation PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mutants)
+add_test(NAME lunar_assertion.none_fails_without_a_mutant COMMAND lunar-without-mutation)
+
+# condition: of the assertion, a regular expression.
+function(lunar_assertion name file old new condition)
+  file(READ ${CMAKE_CURRENT_SOURCE_DIR}/../src/${file} source)
+  string(FIND "${source}" "${old}" found)
+  if(found EQUAL -1)
+    message(FATAL_ERROR "lunar mutant ${name}: ${file} has no text: ${old}")
+  endif()
+  string(REPLACE "${old}" "${new}" mutated "${source}")
+  set(path ${CMAKE_CURRENT_BINARY_DIR}/mutants/asserted_${name}.c)
+  file(CONFIGURE OUTPUT ${path} CONTENT "${mutated}" @ONLY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/../src/${file})
+  add_executable(lunar-asserted-${name} ${path} $<TARGET_OBJECTS:lunar-scenario>)
+  set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "-Wno-unused;-Wno-type-limits")
+  set_target_properties(lunar-asserted-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mutants)
+  get_filename_component(room ${file} DIRECTORY)
+  target_include_directories(lunar-asserted-${name} PRIVATE ../src/${room})
+  target_link_libraries(lunar-asserted-${name} PRIVATE lunar-asserting edgejoule_flags)
+  # ctest calls an aborted program a failure whatever it printed.
+  add_test(NAME lunar_assertion.catches_${name}
+    COMMAND sh -c "\"$0\" 2>&1; true" $<TARGET_FILE:lunar-asserted-${name}>)
+  set_tests_properties(lunar_assertion.catches_${name} PROPERTIES
+    PASS_REGULAR_EXPRESSION "a mistake in lunar: ${condition}" TIMEOUT 120)
+endfunction()
+
+lunar_assertion(cleaned_frames_count_as_dirty pages/frames.c "  db->frames_dirty--;\n" ""
+  "(dirty == db->frames_dirty|db->frames_dirty == 0|db->frames_dirty <= db->frame_count)")
+lunar_assertion(clean_rows_count_as_dirty pages/buffer.c "if (frame->flags & LN_ROWS) db->rows_dirty--;" ""
+  "rows == db->rows_dirty")
+lunar_assertion(a_frame_stays_pinned space/alloc.c "    taken = taken < 0 ? taken : 1;\n  }\n  ln_put(entry.frame);"
+  "    taken = taken < 0 ? taken : 1;\n  }" "(pinned <= pins_max|ln_is_frame.db, f. && f->pins)")
+lunar_assertion(a_frame_is_put_twice tables/tables.c "  name[LUNAR_NAME_MAX] = 0;\n" "  name[LUNAR_NAME_MAX] = 0;\n  ln_put(frame);\n"
+  "frame->pins > 0")
+lunar_assertion(a_sector_has_two_frames pages/frames.c "if (f) {\n    if (f->kind != kind)"
+  "if (f && f->pins) {\n    if (f->kind != kind)" "sector == LN_NONE .. !ln_cached")
+lunar_assertion(a_skipped_end_of_a_unit_is_not_in_use pages/log.c "  db->series.log_used += skipped;\n" ""
+  ".db->checkpoint_at . db->series.log_used. % sectors == db->series.log_head")
+lunar_assertion(the_log_is_as_full_after_a_checkpoint pages/log.c
+  "  db->series.log_used = (db->series.log_head + db->geometry.log_sectors - images_at) % db->geometry.log_sectors;\n" ""
+  ".db->checkpoint_at . db->series.log_used. % sectors == db->series.log_head")
+lunar_assertion(a_split_leaves_the_order_of_keys index/tree.c
+  "number < from.number || (number == from.number && number < count) ? page : right" "page" "(!was .. in_order|sound.db, page)")
+lunar_assertion(a_key_goes_before_an_equal_beginning index/tree.c "return order ? order : (int)entry[0] - (int)key->count;"
+  "return order;" "!was .. in_order")
+lunar_assertion(a_bucket_holds_one_entry_too_many index/hash.c "  if (count < capacity(db)) {" "  if (count <= capacity(db)) {"
+  "frame->kind == LN_BUCKET && count < capacity")
+lunar_assertion(a_split_bucket_keeps_entries index/hash.c "for (uint32_t i = 0; i < count;) {" "for (uint32_t i = 1; i < count;) {"
+  "has_none_of.db, page, new_bucket, buckets")
+lunar_assertion(sorted_rows_are_out_of_order sql/sort.c "      low = middle + 1;" "      low = high;"
+  "(at == 0|at . 1 == b->count) .. order_of")
