@@ -1,9 +1,10 @@
 #include "jobs.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <vector>
+
+#include "check.h"
 
 namespace eco::sim {
 namespace {
@@ -29,7 +30,7 @@ void Jobs::done(std::size_t i, const Task& task) {
   Node& node = state_.nodes[i];
   switch (task.kind) {
     case Task::Kind::flush:
-      assert(false);  // flushes are no jobs
+      ECO_CHECK(task.kind != Task::Kind::flush, i);  // flushes are no jobs
       return;
     case Task::Kind::compaction:
       placement_.learn(node, node.model, state_.jobs[task.job], state_.now_s - task.begun_s, task.work);
@@ -195,7 +196,7 @@ void Jobs::look(std::size_t id) {
 }
 
 void Jobs::abandon(std::size_t id) {
-  assert(!state_.jobs[id].over);
+  ECO_CHECK(!state_.jobs[id].over, id);
   const std::size_t home = state_.jobs[id].home, target = state_.jobs[id].target;
   processors_.advance(state_.nodes[home]), processors_.advance(state_.nodes[target]);
   for (const std::size_t at : {home, target}) Processors::drop(state_.nodes[at], id);
@@ -216,7 +217,7 @@ void Jobs::abandon(std::size_t id) {
 }
 
 void Jobs::fail(std::size_t id) {
-  assert(state_.jobs[id].placed && state_.jobs[id].target != state_.jobs[id].home);
+  ECO_CHECK(state_.jobs[id].placed && state_.jobs[id].target != state_.jobs[id].home, id, state_.jobs[id].target);
   abandon(id);
   Job& job = state_.jobs[id];
   Node& home = state_.nodes[job.home];
@@ -259,7 +260,7 @@ void Jobs::leave(std::size_t i, std::size_t id) {
   Node& node = state_.nodes[i];
   std::erase(node.taken, id);
   state_.jobs[id].running = false;
-  assert(node.slots_used > 0);
+  ECO_CHECK(node.slots_used > 0, i, id);
   --node.slots_used;
   while (node.slots_used < node.tier->slots && !node.queue.empty()) {
     const std::size_t next = node.queue.front();

@@ -1,8 +1,9 @@
 #include "links.h"
 
 #include <algorithm>
-#include <cassert>
 #include <vector>
+
+#include "check.h"
 
 namespace eco::sim {
 
@@ -10,7 +11,7 @@ std::size_t Links::add(std::size_t id, bool back, double rate_max) {
   const Job& job = state_.jobs[id];
   const double bytes = back ? job.compaction.output.bytes : job.compaction.inputs().bytes;
   const std::size_t from = back ? job.target : job.home, to = back ? job.home : job.target;
-  assert(from != to);
+  ECO_CHECK(from != to, id, from);
   state_.flows.push_back({.from = from,
                           .to = to,
                           .job = id,
@@ -52,7 +53,7 @@ void Links::share(std::size_t a, std::size_t b) {
 
 void Links::end(std::size_t id) {
   Flow& flow = state_.flows[id];
-  assert(!flow.over);
+  ECO_CHECK(!flow.over, id);
   advance(flow);
   flow.over = true;
   for (const std::size_t at : {flow.from, flow.to}) std::erase(state_.nodes[at].flows, id);

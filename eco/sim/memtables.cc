@@ -1,6 +1,6 @@
 #include "memtables.h"
 
-#include <cassert>
+#include "check.h"
 
 namespace eco::sim {
 
@@ -26,7 +26,7 @@ void Memtables::switch_memtable(Node& node) {
 }
 
 void Memtables::flush(Node& node) {
-  assert(!node.app.full.empty());
+  ECO_CHECK(!node.app.full.empty());
   const Amount& memtable = node.app.full.front();
   const Costs& costs = node.tier->costs_of(node.app.workload->codec);
   processors_.start(

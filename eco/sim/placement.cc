@@ -3,7 +3,8 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cassert>
+
+#include "check.h"
 
 namespace eco::sim {
 namespace {
@@ -55,7 +56,7 @@ void Placement::place(std::size_t id, const Decision& decision) {
   Job& job = state_.jobs[id];
   Node& target = state_.nodes[decision.target];
   const Estimate& expected = decision.options[decision.target].time_s;
-  assert(!job.placed && decision.target != job.home);
+  ECO_CHECK(!job.placed && decision.target != job.home, id, decision.target, job.home);
   job.target = decision.target, job.placed = true;
   job.until_s = state_.now_s + expected.mean;
   Server& entry = state_.table[job.target];  // a placed job counts at once

@@ -1,10 +1,11 @@
 #include "processors.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <numbers>
 #include <vector>
+
+#include "check.h"
 
 namespace eco::sim {
 
@@ -129,7 +130,7 @@ void Processors::drop(Node& node, std::size_t job) {
 }
 
 void Processors::start(Node& node, Task::Kind kind, std::size_t job, double work, double pace) {
-  assert(pace > 0);
+  ECO_CHECK(pace > 0, job, pace);
   node.tasks.push_back({kind, job, work, work, state_.now_s, pace});
 }
 

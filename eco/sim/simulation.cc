@@ -1,7 +1,6 @@
 #include "simulation.h"
 
-#include <cassert>
-
+#include "check.h"
 #include "jobs.h"
 #include "links.h"
 #include "memtables.h"
@@ -24,7 +23,7 @@ class Simulation {
     while (!state_.events.empty() && state_.events.top().at_s <= state_.spec.duration_s) {
       const Event event = state_.events.top();
       state_.events.pop();
-      assert(event.at_s >= state_.now_s);
+      ECO_CHECK(event.at_s >= state_.now_s, event.at_s, state_.now_s);
       state_.now_s = event.at_s;
       handle(event);
     }
