@@ -164,7 +164,7 @@ def upward(edges: Sequence[Edge], parts: Sequence[Part]) -> list[Edge]:
 def diagram(parts: Sequence[Part]) -> str:
     """The rooms of each part that has several, bottom to top."""
     parts = [part for part in parts if len(part.rooms) > 1]
-    lines = [BEGIN, "```"]
+    lines = [BEGIN, "```text"]
     width = max(len(part.name) for part in parts)
     for part in parts:
         text = " < ".join(part.rooms)

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import resource
-import shlex
 import shutil
 import signal
 import sqlite3
@@ -653,22 +652,6 @@ def test_a_full_disk_ends_the_study_and_keeps_what_was_stored(tmp_path: Path) ->
         assert runs == before
     finally:
         subprocess.run(["umount", str(disk)], check=True)
-
-
-def readme_commands() -> list[str]:
-    pages = "".join((REPOSITORY / page).read_text() for page in ("README.md", "experiments/first-look/README.md"))
-    text = "".join(re.findall(r"```\n(.*?)```", pages, re.DOTALL)).replace("\\\n", " ")
-    commands = [line.split("#")[0] for line in text.splitlines() if "edgejoule run experiments/first-look" in line]
-    assert len(commands) >= 6
-    return commands
-
-
-@pytest.mark.parametrize("command", readme_commands())
-def test_what_the_readme_says_can_be_run(bench: Bench, command: str) -> None:
-    words = shlex.split(command)[1:]
-    words[words.index("experiments/first-look")] = str(REPOSITORY / "experiments/first-look")
-    done = bench(*words, "--dry-run")
-    finished(done)
 
 
 def test_the_driver_takes_every_property_a_spec_may_name() -> None:
