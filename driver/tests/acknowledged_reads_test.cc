@@ -142,7 +142,7 @@ TEST(AcknowledgedReads, many_threads_never_read_above_the_last_acknowledged_inse
   }
 }
 
-TEST(AcknowledgedReads, an_insert_acknowledged_before_it_is_there_is_found_out) {
+TEST(AcknowledgedReads, an_insert_acknowledged_before_it_is_there_is_detected) {
   Shelf shelf;
   run_on<EarlySession>(shelf, "latest");
   EXPECT_GT(shelf.missing, operations / 100);

@@ -135,7 +135,7 @@ TEST(CoreClient, keys_of_several_clients_never_meet_on_a_line) {
   EXPECT_EQ(lines.size(), names.size());
 }
 
-TEST(CoreClient, an_error_of_the_database_stops_the_run_with_its_words) {
+TEST(CoreClient, an_error_of_the_database_stops_the_run_with_its_message) {
   const auto reads = workload({{"readproportion", "1"}, {"updateproportion", "0"}});
   CoreWork shared(reads, 1, 1, false);
   Witness witness;
@@ -167,7 +167,7 @@ TEST(CoreClient, busy_is_counted_and_the_run_goes_on) {
   EXPECT_EQ(measured.payload_write_bytes, 9900U);
 }
 
-TEST(CoreClient, the_cause_of_a_failure_is_kept_in_the_database_s_words) {
+TEST(CoreClient, the_cause_of_a_failure_is_kept_in_the_database_s_message) {
   const auto updates = workload({{"readproportion", "0"}, {"updateproportion", "1"}});
   CoreWork shared(updates, 1, 1, false);
   Witness witness;

@@ -109,7 +109,7 @@ TEST(Mobibench, inserts_rows_after_those_that_are_there_one_by_one) {
   }
 }
 
-TEST(Mobibench, inserts_in_order_or_not_as_told) {
+TEST(Mobibench, inserts_in_order_or_not_as_configured) {
   const Pairs counts{{"recordcount", "1000"}, {"operationcount", "100"}};
   EXPECT_TRUE(std::ranges::is_sorted(calls_of(*made("mobibench", counts)).keys("insert")));
   auto random = counts;

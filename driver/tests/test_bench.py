@@ -75,7 +75,7 @@ def test_a_peer_that_is_no_program_is_refused_by_its_option() -> None:
     assert done.stdout == ""
 
 
-def test_a_process_that_fails_ends_the_bench_with_its_last_words() -> None:
+def test_a_process_that_fails_ends_the_bench_with_its_last_message() -> None:
     with pytest.raises(BenchError, match="exit status 3: no such workload"):
         cost_of(["sh", "-c", "echo no such workload >&2; exit 3"])
 

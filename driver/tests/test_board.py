@@ -146,7 +146,7 @@ def test_a_seed_gives_the_same_operations_on_every_processor(arch: str, workload
 
 
 @on_every_board
-def test_the_checksum_tells_other_operations_apart(arch: str) -> None:
+def test_the_checksum_distinguishes_other_operations(arch: str) -> None:
     reference = checksum("native", "workloada", 7, BEYOND_32_BITS)
     assert checksum(arch, "workloada", 8, BEYOND_32_BITS) != reference
     assert checksum(arch, "workloada", 7, BEYOND_32_BITS % (1 << 32)) != reference

@@ -608,7 +608,7 @@ def refusal(driver: Path) -> str:
     return done.stderr
 
 
-def test_an_adapter_that_is_not_there_is_told_with_the_way_out(own_driver: Path) -> None:
+def test_an_adapter_that_is_not_there_is_reported_with_the_remedy(own_driver: Path) -> None:
     module = own_driver.parent.parent / "lib/edgejoule/adapter-sqlite.so"
     module.unlink()
     assert "-db sqlite: not in this build; install libsqlite3-dev" in refusal(own_driver)
@@ -710,7 +710,7 @@ MISSED = [
 
 
 @pytest.mark.parametrize(("rate", "words"), MISSED)
-def test_a_rate_that_is_missed_is_told(rate: list[str], words: str) -> None:
+def test_a_rate_that_is_missed_is_reported(rate: list[str], words: str) -> None:
     run = ["run", "-db", "noop", *SMALL, "-P", "workloadc", *rate]
     told = drive(*run).stderr
     assert f"edgejoule-driver: {words}" in told
@@ -718,6 +718,6 @@ def test_a_rate_that_is_missed_is_told(rate: list[str], words: str) -> None:
     assert words not in drive(*run, "--quiet").stderr
 
 
-def test_a_rate_that_is_sustained_is_not_told() -> None:
+def test_a_rate_that_is_sustained_is_not_reported() -> None:
     limits = ["-target", "100", "-p", "operationcount=0", "-p", "maxexecutiontime=1"]
     assert "does not sustain" not in drive("run", "-db", "noop", *SMALL, "-P", "workloadc", *limits).stderr

@@ -132,7 +132,7 @@ def test_a_read_modify_write_whose_update_fails_is_one_operation_that_failed(
     assert composed["count"] == 0
 
 
-def test_failures_within_the_bound_are_told_and_left_out(locked: list[str]) -> None:
+def test_failures_within_the_bound_are_reported_and_left_out(locked: list[str]) -> None:
     few = mix(readproportion=0.997, updateproportion=0.003)
     events, notes = finished(*locked, *few)
     assert 0 < events[-1]["failures"] <= 10

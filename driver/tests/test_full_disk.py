@@ -19,7 +19,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("durability", ["none", "process", "power"])
 @pytest.mark.parametrize("database", ["leveldb", "lmdb", "lunar", "rocksdb", "sqlite"])
-def test_a_full_disk_ends_a_load_with_the_database_s_words(database: str, durability: str, small_disk: Path) -> None:
+def test_a_full_disk_ends_a_load_with_the_database_s_message(database: str, durability: str, small_disk: Path) -> None:
     where = ("-db", database, "-p", f"{database}.path={small_disk / 'data'}", "--durability", durability)
     done = drive("load", *where, "-P", "workloada", "-p", "recordcount=20000", "--quiet")
     assert done.returncode == 1, done.stderr

@@ -32,7 +32,7 @@ def say(process: subprocess.Popen[str]) -> int:
     return said_ns
 
 
-def test_it_works_when_it_is_told_and_closes_when_it_is_told() -> None:
+def test_it_works_and_closes_on_command() -> None:
     with started() as process:
         read_until(process, "start")
         time.sleep(0.2)
@@ -45,7 +45,7 @@ def test_it_works_when_it_is_told_and_closes_when_it_is_told() -> None:
         assert process.wait(10) == 0
 
 
-def test_it_ends_when_nobody_can_tell_it_any_more() -> None:
+def test_it_ends_when_no_command_can_arrive_any_more() -> None:
     with started() as process:
         read_until(process, "start")
         assert process.stdin is not None

@@ -107,7 +107,7 @@ def test_an_answer_within_the_operations_time_is_taken_also_byte_by_byte(trickli
     assert returns_of(events_of(done.stdout)[-1]) == {"READ": {"OK": 1}}
 
 
-def test_a_server_that_does_not_greet_is_told_by_the_option_of_connections() -> None:
+def test_a_server_that_does_not_greet_is_reported_by_the_option_of_connections() -> None:
     server = SlowRedis(silent=frozenset([b"PING"]))
     done = drive("run", *READS, "-p", f"redis.port={server.port}", "-p", "redis.connect_timeout_ms=300")
     server.close()

@@ -41,7 +41,7 @@ TEST(InputRate, does_not_depend_on_how_often_it_looks) {
   EXPECT_NEAR(each_tenth.bytes_s(), each_second.bytes_s(), 150);
 }
 
-TEST(InputRate, begins_anew_when_the_count_falls) {
+TEST(InputRate, begins_again_when_the_count_falls) {
   eco::InputRate rate;
   rate.observe(0, 1000), rate.observe(1, 2000);
   rate.observe(2, 10);  // the database was opened again

@@ -263,7 +263,7 @@ TEST(Policies, what_stays_at_home_is_learnt) {
   EXPECT_NEAR(federation.decide("eco").options[Federation::medium].energy_j, 10 + 2 * 0.128 + 3, 0.01);
 }
 
-TEST(Policies, others_jobs_are_told_from_a_servers_own) {
+TEST(Policies, others_jobs_are_distinguished_from_a_servers_own) {
   Federation federation;
   const auto medium = [&] { return federation.decide("eco").options[Federation::medium]; };
   const double own_s = medium().time_s.mean, own_j = medium().energy_j;

@@ -289,7 +289,7 @@ def test_joules_of_two_meters_are_never_compared(tmp_path: Path, store: Path) ->
         assert {r.method for run in opened.runs(1) for r in run.responses} == {"modelled", "timed"}
 
 
-def test_without_a_visible_marker_relative_times_are_refused_with_the_way_out(tmp_path: Path, store: Path) -> None:
+def test_without_a_visible_marker_relative_times_are_refused_with_the_remedy(tmp_path: Path, store: Path) -> None:
     path = recorded(tmp_path, visible=False)
     refused = attach(path, store, "--run", 1)
     assert refused.exit_code == 1

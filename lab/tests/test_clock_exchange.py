@@ -105,7 +105,7 @@ def test_mutant_with_the_sign_of_the_drift_wrong_fails_that_bar() -> None:
     assert not covers(wrong)
 
 
-def test_drift_is_told_within_its_uncertainty() -> None:
+def test_drift_is_reported_within_its_uncertainty() -> None:
     for seed in SEEDS:
         hosts = TwoHosts(seed)
         found = relation(hosts.series(0.0), hosts.series(RUN_S))
@@ -136,7 +136,7 @@ def test_one_series_leaves_the_drift_to_what_crystals_do() -> None:
     assert found.drift_u == pytest.approx(100e-6 / np.sqrt(3))
 
 
-def test_a_clock_that_was_set_is_refused_in_words() -> None:
+def test_a_clock_that_was_set_is_refused_with_a_message() -> None:
     hosts = TwoHosts(5)
     before, after = hosts.series(0.0), hosts.series(RUN_S)
     with pytest.raises(ClockError, match="set or restarted"):
@@ -188,7 +188,7 @@ def test_rubbish_and_another_token_are_not_answered(responder: Responder) -> Non
     assert responder.refused >= 4
 
 
-def test_nobody_there_is_told_with_the_way_out() -> None:
+def test_nobody_there_is_reported_with_the_remedy() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as unused:
         unused.bind(("127.0.0.1", 0))
         silent = f"127.0.0.1:{unused.getsockname()[1]}"

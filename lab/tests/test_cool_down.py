@@ -109,7 +109,7 @@ def test_a_power_below_that_of_the_begin_is_not_waited_for_and_is_flagged() -> N
     assert "other work ran then" in doubts(kept)[0]
 
 
-def test_a_power_that_cannot_be_read_is_not_taken_for_settled_but_looked_at_again() -> None:
+def test_a_power_that_cannot_be_read_is_not_taken_for_settled_but_checked_again() -> None:
     assert World(forever(40.0), lambda s: None if s < 3 else 2.0).wait(idle=IDLE)["settled"] is True
     kept = World(forever(40.0), lambda s: None).wait(idle=IDLE)
     assert kept["settled"] is None
@@ -212,7 +212,7 @@ def test_with_modelled_joules_or_a_silent_meter_the_temperature_alone_is_awaited
     assert "gave no idle power" in (mute.why_no_power or "")
 
 
-def test_without_temperature_and_power_a_cool_down_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_temperature_and_power_a_cool_down_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     at_degrees(monkeypatch, None)
     with pytest.raises(UsageError, match="set it to 0"):
         cool_down(Timing(cool_down_s_max=10), [Board(2.0, Method.MODELLED)], None)

@@ -169,7 +169,7 @@ def test_what_is_wrong_in_a_sweep_file_is_refused(folder: Path, old: str, new: s
         read(folder, old, new)
 
 
-def test_what_the_simulator_refuses_is_told_with_its_levels(folder: Path) -> None:
+def test_what_the_simulator_refuses_is_reported_with_its_levels(folder: Path) -> None:
     (folder / "fails").touch()
     with pytest.raises(DataError, match=r"run.seeds: nothing is right \(at .*max_background_jobs': 2"):
         sweeps.simulate(read(folder).points[0], str(folder / "eco-sim"))

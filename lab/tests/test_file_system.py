@@ -119,7 +119,7 @@ def test_mutant_that_does_not_look_for_leftovers_is_noticed(tmp_path: Path, monk
     assert len(machine.left) > 2
 
 
-def test_a_program_that_fails_is_told_in_its_own_words() -> None:
+def test_a_program_that_fails_is_reported_with_its_own_message() -> None:
     with pytest.raises(StoreError, match="such file or directory"):
         run_command(["ls", "/no/such/place"])
     with pytest.raises(StoreError, match="no-such-program"):

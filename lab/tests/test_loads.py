@@ -48,7 +48,7 @@ def loads(folder: Path, todo: list[PlannedRun], used: tuple[str, ...] = ()) -> L
     return Loads(Snapshots(), folder, todo, used)  # type: ignore[arg-type]
 
 
-def test_every_run_has_a_copy_of_its_own_unless_told_otherwise(tmp_path: Path) -> None:
+def test_every_run_has_its_own_copy_by_default(tmp_path: Path) -> None:
     todo = plan()
     own = loads(tmp_path, todo)
     for run in todo:

@@ -143,7 +143,7 @@ def test_mutant_that_believes_any_correlation_above_half_fails_that_bar(monkeypa
     assert false_alarms(10, 0.3, range(20)) > 5
 
 
-def test_noise_that_hides_the_marker_is_told() -> None:
+def test_noise_that_hides_the_marker_is_reported() -> None:
     seen = sightings(20, ValueKind.INSTANT, 5.0, range(10))
     assert all(s.shift_s is None and "correlation" in (s.missing_reason or "") for s, _ in seen)
 
@@ -178,7 +178,7 @@ def test_missing_readings_are_left_out_and_not_taken_for_zero() -> None:
     assert seen.shift_s == pytest.approx(0.5, abs=2 * (seen.uncertainty_s or 0))
 
 
-def test_the_clock_relation_is_told_in_words() -> None:
+def test_the_clock_relation_is_reported() -> None:
     good = Sighting(0.012, 0.001, 0.99, 0.9, 2.0)
     bad = Sighting(None, None, 0.2, 0.9, 0.0, "the marker is not visible: correlation 0.20 at best, 0.90 is needed")
     assert relation_words([good, bad]) == "1 of 2 markers seen, shifted by +12.0 ms ± 2.0 ms (k=2)"
@@ -223,7 +223,7 @@ def test_the_command_says_whether_trace_and_relation_agree(
     assert told["channels"][0]["agrees"] is (code == 0)
 
 
-def test_a_burst_tells_when_the_cpus_really_were_busy() -> None:
+def test_a_burst_records_when_the_cpus_were_busy() -> None:
     with Burners(1) as burners:
         try:
             made = burst(burners)
@@ -234,7 +234,7 @@ def test_a_burst_tells_when_the_cpus_really_were_busy() -> None:
     assert len(made.busy_ns) == len(pattern_ns(0))
 
 
-def test_a_load_that_has_ended_is_told() -> None:
+def test_a_load_that_has_ended_is_reported() -> None:
     burners = Burners(1)
     burners.close()
     with pytest.raises(LoadError, match="has ended"):

@@ -62,7 +62,7 @@ def test_a_group_that_cannot_be_joined_ends_the_command(tmp_path: Path) -> None:
     assert done.returncode != 0, "a run outside its limit would be a wrong figure"
 
 
-def test_no_controller_is_told_with_the_way_out(tmp_path: Path) -> None:
+def test_no_controller_is_reported_with_the_remedy(tmp_path: Path) -> None:
     assert "no memory controller" in str(why_not(tmp_path))
     assert "leave memory_limit_mb out" in str(why_not(tmp_path))
     with pytest.raises(UsageError, match="no memory controller"), limited(1 << 30, tmp_path):
@@ -72,6 +72,6 @@ def test_no_controller_is_told_with_the_way_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_user_without_the_right_is_told(tmp_path: Path) -> None:
+def test_a_user_without_the_right_is_reported(tmp_path: Path) -> None:
     version_1(tmp_path).chmod(0o555)
     assert "run as root" in str(why_not(tmp_path))

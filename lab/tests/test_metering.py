@@ -133,7 +133,7 @@ def energy_of(domain: Domain, joules: float | None, uncertainty_j: float = 0.1) 
         (energy_of(Domain.WALL, None), energy_of(Domain.WALL, 5.0), None),
     ],
 )
-def test_disagreement_is_told_where_both_cannot_be_right(one: Energy, other: Energy, words: str | None) -> None:
+def test_disagreement_is_reported_where_both_cannot_be_right(one: Energy, other: Energy, words: str | None) -> None:
     for pair in ((one, other), (other, one)):
         found = disagreement("x", pair[0], "y", pair[1])
         assert (found is None) if words is None else (words in (found or ""))

@@ -133,7 +133,7 @@ def test_kernel_threads_and_interrupts_work_for_both_sides_as_the_processes_do(m
     assert found.cpu_s == pytest.approx(told_s, abs=0.02)
 
 
-def test_bytes_are_told_apart_by_who_made_the_pages_dirty(machine, monkeypatch):
+def test_bytes_are_distinguished_by_who_made_the_pages_dirty(machine, monkeypatch):
     written = {LAB: 1 * MB, DRIVER: 2 * MB, SERVER: 2 * MB, OTHER: 859 * MB}
     found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5}, written=written, read_bytes=300 * MB)
     assert found.write_bytes == pytest.approx(859 * MB, abs=PAGE)
@@ -208,7 +208,7 @@ def study(folder: Path) -> tuple[list[Run], str]:
         return store.runs(store.find().id), done.stdout
 
 
-def test_a_program_that_computes_and_writes_beside_a_real_study_is_told_everywhere(tmp_path: Path) -> None:
+def test_a_program_that_computes_and_writes_beside_a_real_study_is_reported_everywhere(tmp_path: Path) -> None:
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
     target = tmp_path / "big"
     writer = subprocess.Popen(
@@ -241,7 +241,7 @@ def test_a_program_that_computes_and_writes_beside_a_real_study_is_told_everywhe
     record.validate(json.loads(json.dumps(runs[0].record("beside"))))
 
 
-def test_what_the_study_itself_computes_and_writes_is_not_told_as_other_programs(tmp_path: Path) -> None:
+def test_what_the_study_itself_computes_and_writes_is_not_counted_as_other_programs(tmp_path: Path) -> None:
     """A real look around a child that works: its time and bytes are the run's own, on a noisy machine too."""
     begin = look()
     work = "import time\nwhile time.process_time() < 0.5: pass\nopen('f', 'wb').write(bytes(8_000_000))"

@@ -69,7 +69,7 @@ def test_a_variant_names_its_adapter(tmp_path: Path) -> None:
     assert [(p.adapter, dict(p.options)) for p in plan] == [("sqlite", {"journal_mode": "WAL"}), ("sqlite", {})]
 
 
-def test_the_driver_is_told_the_rate_that_a_run_is_planned_with() -> None:
+def test_the_driver_gets_the_rate_that_a_run_is_planned_with() -> None:
     steps = Spec.model_validate(spec().model_dump() | {"fixed": {"recordcount": 10, "rate": "steps:10@1,20@1"}})
     database = system_of(make_plan(steps)[0])
     words = database.arguments("run", Path("data"))

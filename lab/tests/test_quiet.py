@@ -57,7 +57,7 @@ def spec(**timing: float) -> Spec:
     )
 
 
-def test_a_declared_response_that_no_run_could_have_is_refused_with_the_way_out() -> None:
+def test_a_declared_response_that_no_run_could_have_is_refused_with_the_remedy() -> None:
     check_responses(spec(), Method.MEASURED)
     check_responses(spec(quiet_s=1.0), Method.MODELLED)
     for declared, method in ((spec(), Method.MODELLED), (spec(quiet_s=0.0), Method.MEASURED)):
@@ -73,7 +73,7 @@ def test_of_several_executions_the_first_stands_still_before_and_the_last_after(
     assert quiet_arguments(0.0, first=True, last=True) == []
 
 
-def test_the_windows_are_those_the_driver_told() -> None:
+def test_the_windows_are_those_of_the_driver() -> None:
     found = open_database(BOTH, Timing(), Method.MEASURED)
     assert found.windows.before == (10 * SECOND, 11 * SECOND)
     assert found.windows.after == (20 * SECOND, 21 * SECOND)
@@ -90,7 +90,7 @@ def test_the_windows_are_those_the_driver_told() -> None:
         (Timing(idle_s=0), Method.MEASURED, "timing.idle_s is 0"),
     ],
 )
-def test_without_windows_the_reason_is_told(timing: Timing, method: Method, reason: str) -> None:
+def test_without_windows_the_reason_is_reported(timing: Timing, method: Method, reason: str) -> None:
     found = open_database([], timing, method)
     assert reason in (found.windows.refusal or "")
     assert open_database(BOTH[:1], timing, method).windows.refusal, "one window alone is no baseline"
@@ -108,12 +108,12 @@ def test_without_windows_the_reason_is_told(timing: Timing, method: Method, reas
         (compaction(21.0, None), False),
     ],
 )
-def test_a_database_that_works_while_it_is_to_be_quiet_is_told(work: dict[str, Any], doubtful: bool) -> None:
+def test_a_database_that_works_while_it_is_to_be_quiet_is_reported(work: dict[str, Any], doubtful: bool) -> None:
     doubts = open_database([*BOTH, work], Timing(), Method.MEASURED).doubts
     assert bool(doubts) == doubtful
     assert not doubtful or "compaction" in doubts[0]
 
 
-def test_a_database_that_had_not_settled_is_told() -> None:
+def test_a_database_that_had_not_settled_is_reported() -> None:
     events = [quiet_end("before", 10, 11, settled=False), BOTH[1]]
     assert "had not settled" in open_database(events, Timing(), Method.MEASURED).doubts[0]

@@ -279,7 +279,7 @@ def test_mutant_that_moves_by_the_marker_the_wrong_way_fails(store: Store, monke
     assert not within(marked(store, monkeypatch=monkeypatch)[0])
 
 
-def test_markers_that_disagree_flag_the_run_in_words_and_widen_its_uncertainty(
+def test_markers_that_disagree_flag_the_run_with_a_message_and_widen_its_uncertainty(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = run_clocks.StoredTrace.by_arrivals.func
@@ -291,7 +291,9 @@ def test_markers_that_disagree_flag_the_run_in_words_and_widen_its_uncertainty(
     assert abs((found.energy_j or 0) - TRUE_J) <= (found.uncertainty_k2_j or 0)
 
 
-def test_a_meter_too_slow_for_the_marker_is_told_and_not_flagged(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_meter_too_slow_for_the_marker_is_reported_and_not_flagged(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found, facts, flags = marked(store, rate_hz=2.0, monkeypatch=monkeypatch)
     assert flags == ()
     assert "could not be checked" in facts["meters"][0]["words"]
@@ -299,7 +301,9 @@ def test_a_meter_too_slow_for_the_marker_is_told_and_not_flagged(store: Store, m
     assert found.energy_j is not None
 
 
-def test_a_marker_that_others_prevented_is_told_and_not_flagged(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_marker_that_others_prevented_is_reported_and_not_flagged(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def hindered() -> Marker:
         raise DataError("other programs hold the CPUs")
 
@@ -404,7 +408,7 @@ def rested(monkeypatch: pytest.MonkeyPatch, timing: Timing) -> list[str | float]
         (Timing(marker=False, idle_s=30), []),
     ],
 )
-def test_power_rests_after_a_burst_as_long_as_it_is_then_looked_at_and_two_seconds_at_least(
+def test_power_rests_after_a_burst_as_long_as_it_is_then_checked_and_two_seconds_at_least(
     timing: Timing, done: list[str | float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert rested(monkeypatch, timing) == done

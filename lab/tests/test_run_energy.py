@@ -92,7 +92,7 @@ def test_a_run_without_a_window_has_no_such_net_and_says_why_and_never_zero() ->
     assert found.baselines["quiet"]["missing_reason"] == "nobody looked"
 
 
-def test_windows_in_which_this_meter_told_nothing_are_kept_for_another_ones_trace() -> None:
+def test_windows_without_a_reading_of_this_meter_are_kept_for_another_ones_trace() -> None:
     deaf = trace()
     deaf.value[4000:5000] = np.nan
     deaf = dataclasses.replace(deaf, reasons=dict.fromkeys(range(4000, 5000), "EIO"))

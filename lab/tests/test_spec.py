@@ -231,7 +231,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         load_spec(tmp_path / "bytes.toml")
 
 
-def test_a_spec_of_eco_trial_is_told_what_replaces_it(tmp_path: Path) -> None:
+def test_a_spec_of_eco_trial_is_refused_with_its_replacement(tmp_path: Path) -> None:
     old = 'name = "static"\nquestion = "?"\ntiers = "paper.toml"\npolicies = ["local"]\nrounds = 1\nduration_s = 60\n'
     old += '[[links]]\nname = "unshaped"\n[[servers]]\nname = "high-1"\ntier = "high"\nshare = 0.4\n'
     with pytest.raises(SpecError, match=r"is a spec of `edgejoule eco trial`: .*`edgejoule run experiments/eco-real`"):

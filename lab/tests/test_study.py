@@ -288,7 +288,7 @@ def asked_anew() -> Iterator[None]:
         ("#!/bin/sh\necho '[{}]'\n", "is no edgejoule-driver"),
     ],
 )
-def test_a_driver_that_is_none_is_told(
+def test_a_driver_that_is_none_is_reported(
     bench: Bench, program: str | None, phrase: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = bench.folder / "driver"
@@ -306,7 +306,7 @@ def test_a_run_without_an_end_is_refused(bench: Bench) -> None:
     one_line_error(never, 2, "would never end", "operationcount")
 
 
-def test_a_report_that_could_not_be_written_is_told_before_measuring(bench: Bench) -> None:
+def test_a_report_that_could_not_be_written_is_reported_before_measuring(bench: Bench) -> None:
     one_line_error(bench("run", "experiment.toml", "-o", "/proc/x.html"), 1, "/proc/x.html")
     assert not bench.store.exists()
 
@@ -320,7 +320,7 @@ def test_a_snapshot_with_a_missing_file_is_loaded_again(after_one_run: Bench) ->
     assert "loaded sqlite" in done.stderr
 
 
-def test_a_property_the_database_refuses_ends_with_the_databases_words(bench: Bench) -> None:
+def test_a_property_the_database_refuses_ends_with_the_databases_message(bench: Bench) -> None:
     done = bench("run", "experiment.toml", "--set", "databases.sqlite.journal_mode=SIDEWAYS")
     one_line_error(done, 1, "journal_mode", "sideways")
 
@@ -433,7 +433,7 @@ def test_changed_rows_are_wrong_data(bench: Bench) -> None:
     one_line_error(bench("run", "experiment.toml", *checked, "--set", "design.seed=6"), 1, "field3")
 
 
-def test_a_database_that_cannot_write_ends_the_study_with_its_own_words(bench: Bench) -> None:
+def test_a_database_that_cannot_write_ends_the_study_with_its_own_message(bench: Bench) -> None:
     def limit_file_size() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4_000_000, 4_000_000))
 
@@ -579,7 +579,7 @@ def test_a_study_cut_off_in_the_middle_is_resumed_without_losing_or_repeating_a_
 COLD = ("--set", "fixed.cache=cold")
 
 
-def test_a_cold_cache_and_a_memory_limit_without_the_rights_are_refused_with_the_way_out(
+def test_a_cold_cache_and_a_memory_limit_without_the_rights_are_refused_with_the_remedy(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     spec = Spec.model_validate(tomllib.loads(SPEC) | {"fixed": {"cache": "cold", "memory_limit_mb": 64}})

@@ -63,7 +63,7 @@ def test_a_file_beside_the_experiment_comes_first(tmp_path: Path) -> None:
         ("just words", "expected name=value"),
     ],
 )
-def test_a_bad_property_file_is_told_with_its_line(tmp_path: Path, text: str, phrase: str) -> None:
+def test_a_bad_property_file_is_reported_with_its_line(tmp_path: Path, text: str, phrase: str) -> None:
     (tmp_path / "own").write_text(text)
     with pytest.raises(UsageError, match=re.escape(phrase)):
         read_workload_file(tmp_path / "own")

@@ -209,7 +209,7 @@ TEST(Cache, does_not_need_the_key_elsewhere_than_in_the_row_buffer) {
   EXPECT_EQ(bytes_of(world.values[1]), "key 3");
 }
 
-TEST(Cache, tells_keys_of_one_hash_apart) {
+TEST(Cache, distinguishes_keys_of_one_hash) {
   Cached world(schema_of(LUNAR_INDEX_HASH, LUNAR_INT64, LUNAR_RING_NONE), 4);
   const std::int64_t alike[] = {5, (std::int64_t{1} << 32) + 4};
   for (int i = 0; i < 2; ++i) {

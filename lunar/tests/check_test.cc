@@ -108,7 +108,7 @@ std::unique_ptr<World> world_to_damage(const damage& damage) {
   return nullptr;
 }
 
-TEST(CheckDamage, of_every_kind_is_found_and_told_from_the_others) {
+TEST(CheckDamage, of_every_kind_is_found_and_distinguished_from_the_others) {
   for (unsigned i = 0; i < damage_count; ++i) {
     const auto world = world_to_damage(damages[i]);
     ASSERT_NE(world, nullptr);
@@ -161,7 +161,7 @@ TEST(CheckDamage, is_absent_where_none_was_made) {
 }
 
 // An allocation map that is damaged may give out, or take back, what is in use.
-TEST(PinnedFrame, is_neither_made_anew_nor_forgotten) {
+TEST(PinnedFrame, is_neither_made_again_nor_forgotten) {
   World world({.sectors = 1024}, 1);
   ASSERT_EQ(lunar_checkpoint(&world.db), 0);
   EXPECT_EQ(damage_make_pinned_fresh(&world.db), LUNAR_E_CORRUPT);

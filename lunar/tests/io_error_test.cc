@@ -218,7 +218,7 @@ TEST_P(IoErrors, of_mount_leave_what_was_durable) {
       << "SUPER has a second copy that can do instead; behind the log's end only a proof of damage is looked for";
 }
 
-TEST_P(IoErrors, of_format_are_told_and_a_further_format_works) {
+TEST_P(IoErrors, of_format_are_reported_and_a_further_format_works) {
   emubd device{};
   ASSERT_EQ(emubd_open(&device, 512, 1024), 0);
   std::vector<std::uint32_t> buffer(GetParam().options.buffer_bytes / 4);

@@ -124,7 +124,7 @@ TEST_F(Image, whose_pages_another_program_keeps_in_the_page_cache_is_not_read_af
   lunar_posix_close(&posix);
 }
 
-TEST_F(Image, that_is_not_there_is_told_by_errno) {
+TEST_F(Image, that_is_not_there_is_reported_by_errno) {
   EXPECT_EQ(lunar_posix_open(&posix, &config, "/tmp/no/such/image", 0), ENOENT);
 }
 

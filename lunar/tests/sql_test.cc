@@ -134,7 +134,7 @@ TEST_F(Sql, a_statement_that_fails_half_way_loses_the_transaction_it_is_in) {
   EXPECT_EQ(told("SELECT COUNT(*) FROM words"), "3");
 }
 
-TEST_F(Sql, explain_tells_the_access_path) {
+TEST_F(Sql, explain_reports_the_access_path) {
   EXPECT_EQ(told("EXPLAIN SELECT * FROM readings WHERE id = 3 AND n = 1"),
             "readings: one row by the key id; tested by WHERE");
   EXPECT_EQ(told("EXPLAIN SELECT * FROM readings WHERE 3 < id AND id < 9 ORDER BY id DESC"),

@@ -160,7 +160,7 @@ def damage(image: Path, text: bytes) -> None:
     image.write_bytes(data)
 
 
-def test_a_damaged_volume_is_told_and_what_can_be_read_is_saved(image: Path) -> None:
+def test_a_damaged_volume_is_reported_and_what_can_be_read_is_saved(image: Path) -> None:
     run(image, "CREATE TABLE other (k INTEGER PRIMARY KEY); INSERT INTO other VALUES (1)")
     assert out(image, ".check") == run(image, ".check").stdout
     rows = ",".join(f"({key}, 'row {key}')" for key in range(3000))
@@ -346,7 +346,7 @@ def test_a_full_volume_says_so_and_works_again_after_a_drop(tmp_path: Path) -> N
     run(image, "DROP TABLE t", READINGS + ROWS, ".check")
 
 
-def test_a_host_without_room_is_told_and_what_was_committed_stays(tmp_path: Path) -> None:
+def test_a_host_without_room_is_reported_and_what_was_committed_stays(tmp_path: Path) -> None:
     image, csv = tmp_path / "disk.img", tmp_path / "t.csv"
     run("--format", "--size", "16M", image, "CREATE TABLE t (k INTEGER PRIMARY KEY, v TEXT)")
     csv.write_text("k,v\n" + "".join(f"{key},{'x' * 900}\n" for key in range(8000)))
@@ -512,7 +512,7 @@ def test_ctrl_c_at_the_prompt_ends_the_statement_and_not_the_program(terminal: T
     assert terminal.exit_code() == 0
 
 
-def test_help_and_version_are_told(image: Path) -> None:
+def test_help_and_version_are_reported(image: Path) -> None:
     text = out("--help")
     for word in ("Examples:", ".import FILE TABLE", "--read-only", "lunar bdtest"):
         assert word in text

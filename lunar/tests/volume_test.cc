@@ -121,7 +121,7 @@ TEST(Volume, has_its_free_blocks_at_every_number_of_a_checkpoint) {
   }
 }
 
-TEST(Volume, is_found_again_when_the_numbers_of_groups_have_begun_anew) {
+TEST(Volume, is_found_again_when_the_numbers_of_groups_have_begun_again) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     World world({.mode = LUNAR_MODE_FULL, .sectors = 1024, .keys = 40}, seed);
     world.db.series.sequence = 0xffffffffU - 300 - world.random(300);
@@ -395,11 +395,11 @@ void mount_with_each_sector_unreadable(bool unmounted) {
   EXPECT_EQ(lost > 0, !unmounted);
 }
 
-TEST(Mount, passes_over_an_unreadable_sector_behind_the_last_operation_when_told) {
+TEST(Mount, passes_over_an_unreadable_sector_behind_the_last_operation_if_asked) {
   mount_with_each_sector_unreadable(true);
 }
 
-TEST(Mount, goes_back_to_before_an_unreadable_operation_when_told) { mount_with_each_sector_unreadable(false); }
+TEST(Mount, goes_back_to_before_an_unreadable_operation_if_asked) { mount_with_each_sector_unreadable(false); }
 
 TEST(Mount, does_not_take_another_size_of_sectors_for_damage) {
   for (const std::uint32_t sector_bytes : {512U, 4096U}) {

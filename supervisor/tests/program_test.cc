@@ -57,7 +57,7 @@ TEST_F(Program, a_name_with_a_slash_is_a_file_itself) {
   EXPECT_EQ(exit_code_of(folder_.string() + "/none", "/bin"), 127);
 }
 
-TEST_F(Program, what_is_there_but_cannot_run_is_told_from_what_is_missing) {
+TEST_F(Program, a_program_that_cannot_run_is_distinguished_from_a_missing_one) {
   const std::string file = write("a/tool", 0644);
   std::filesystem::create_directories(folder_ / "b/tool");
   EXPECT_EQ(exit_code_of("tool", path("@/a")), 126);

@@ -44,7 +44,7 @@ TEST_P(Contract, reads_only_the_named_fields) {
                                                              {"field7", TestRow::value("user1", 7, 0)}}));
 }
 
-TEST_P(Contract, tells_that_a_key_is_not_there) {
+TEST_P(Contract, reports_that_a_key_is_not_there) {
   const auto session = database_->session();
   insert(*session, "user1");
   Row row;

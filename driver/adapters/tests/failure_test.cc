@@ -65,7 +65,7 @@ std::string open_error(TestDatabase& database) {
   return "it opened";
 }
 
-TEST_P(Failure, a_file_that_cannot_grow_is_an_error_in_the_database_s_words) {
+TEST_P(Failure, a_file_that_cannot_grow_is_an_error_with_the_database_s_message) {
   TestDatabase database(GetParam());
   database.open();
   Status status = Status::ok;
@@ -108,7 +108,7 @@ class SettlingFailure : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Adapters, SettlingFailure, testing::ValuesIn(logging_adapters()),
                          [](const auto& adapter) { return adapter.param; });
 
-TEST_P(SettlingFailure, of_a_database_that_cannot_write_is_told_in_its_words) {
+TEST_P(SettlingFailure, of_a_database_that_cannot_write_is_the_databases_message) {
   TestDatabase database(GetParam());
   database.open();
   load(database, 500);
@@ -312,7 +312,7 @@ TEST_P(Failure, a_database_that_is_open_elsewhere_is_refused) {
   }
 }
 
-TEST(Failure, drivers_share_a_database_when_all_of_them_are_told_to) {
+TEST(Failure, drivers_share_a_database_when_all_of_them_allow_it) {
   for (const std::string adapter : {"sqlite", "lmdb"}) {
     TestDatabase database(adapter);
     const OtherProcess sharing(database, adapter, true);

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = DatabaseEvent::Kind;
 
-TEST(LevelDbLog, tells_a_flush_with_its_bytes) {
+TEST(LevelDbLog, reports_a_flush_with_its_bytes) {
   EventList events;
   LogWatch watch(nullptr, events.sink());
   watch.line("Level-0 table #5: started", 1000);
@@ -28,7 +28,7 @@ TEST(LevelDbLog, tells_a_flush_with_its_bytes) {
   EXPECT_EQ(watch.failure(), "");
 }
 
-TEST(LevelDbLog, tells_a_compaction_and_the_flush_inside_it) {
+TEST(LevelDbLog, reports_a_compaction_and_the_flush_inside_it) {
   EventList events;
   LogWatch watch(nullptr, events.sink());
   watch.line("Compacting 4@0 + 2@1 files", 100);
@@ -55,7 +55,7 @@ TEST(LevelDbLog, keeps_a_failure_in_leveldb_s_words) {
   EXPECT_NE(watch.failure().find("No space left"), std::string::npos);
 }
 
-TEST(LevelDbLog, tells_a_writer_that_waits) {
+TEST(LevelDbLog, reports_a_writer_that_waits) {
   EventList events;
   LogWatch watch(nullptr, events.sink());
   watch.line("Too many L0 files; waiting...\n", 100);

@@ -138,7 +138,7 @@ TEST(Lmdb, a_batch_that_fails_leaves_nothing_behind) {
   EXPECT_EQ(session->read("user1", {}, found), Status::not_found);
 }
 
-TEST(Lmdb, tells_that_a_key_to_remove_is_not_there) {
+TEST(Lmdb, reports_that_a_key_to_remove_is_not_there) {
   TestDatabase database("lmdb");
   database.open();
   EXPECT_EQ(database->session()->remove("user1"), Status::not_found);

@@ -93,7 +93,7 @@ TEST(LunarAdapter, a_hash_index_has_keys_of_any_length_and_refuses_scans) {
   EXPECT_NE(session->error().find("lunar.index=tree"), std::string::npos) << session->error();
 }
 
-TEST(LunarAdapter, a_key_too_long_for_a_tree_is_told_with_the_way_out) {
+TEST(LunarAdapter, a_key_too_long_for_a_tree_is_reported_with_the_remedy) {
   TestDatabase database("lunar");
   database.open();
   const auto session = database->session();

@@ -230,7 +230,7 @@ TEST(MongodbStatus, finds_the_checkpoints_of_version_8_in_their_new_place) {
   EXPECT_FALSE(status.checkpoints->running);
 }
 
-TEST(MongodbStatus, what_is_not_told_is_absent_not_zero) {
+TEST(MongodbStatus, what_is_not_reported_is_absent_not_zero) {
   const auto status = mongo_status(Bson(of_a_stand_in).get());
   EXPECT_FALSE(status.checkpoints);
   EXPECT_FALSE(status.journal_bytes);

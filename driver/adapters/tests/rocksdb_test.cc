@@ -25,7 +25,7 @@ TEST(RocksDb, its_own_counters_agree_with_the_operations_made) {
   EXPECT_EQ(stats["rocksdb.number.keys.read"], "27");
 }
 
-TEST(RocksDb, tells_the_options_in_force) {
+TEST(RocksDb, reports_the_options_in_force) {
   TestDatabase database("rocksdb");
   database.set("options", "write_buffer_size=1048576;max_background_jobs=1;stats_dump_period_sec=7");
   database.set("block_cache_bytes", "3145728");
@@ -106,7 +106,7 @@ TEST(RocksDb, settling_ends_with_its_time_limit_while_compactions_run) {
 
 // Flushes are limited to 60 KB/s, so that the single writer mostly waits for them, however slow it is. The test detects
 // a missing stall or one in another unit.
-TEST(RocksDb, tells_how_long_its_writer_was_stalled) {
+TEST(RocksDb, reports_how_long_its_writer_was_stalled) {
   TestDatabase database("rocksdb");
   database.set("options",
                "write_buffer_size=65536;max_write_buffer_number=2;rate_limiter_bytes_per_sec=60000;"

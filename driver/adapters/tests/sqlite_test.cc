@@ -182,7 +182,7 @@ TEST(Sqlite, refuses_a_key_that_is_no_integer_where_keys_are) {
   }
 }
 
-TEST(Sqlite, keeps_keys_and_values_as_blobs_when_told) {
+TEST(Sqlite, stores_keys_and_values_as_blobs_if_asked) {
   TestDatabase database("sqlite");
   database.set_other("keytype", "blob");
   database.set_other("fieldtype", "blob");

@@ -100,7 +100,7 @@ TEST_F(RandomTrace, a_cut_leaves_only_what_a_disk_could_hold) {
 }
 
 // Mutant: an image made without regard to flushes loses flushed writes, and the model detects it.
-TEST_F(RandomTrace, a_disk_that_ignores_flushes_is_told_by_the_model) {
+TEST_F(RandomTrace, a_disk_that_ignores_flushes_is_detected_by_the_model) {
   std::uint64_t impossible = 0;
   for (auto cut : choose_cuts(trace_, plan_of(trace_), 100, seed_)) {
     cut.survival = Survival::none;
@@ -110,7 +110,7 @@ TEST_F(RandomTrace, a_disk_that_ignores_flushes_is_told_by_the_model) {
 }
 
 // Mutant: an image with writes from after the cut.
-TEST_F(RandomTrace, writes_from_after_the_cut_are_told_by_the_model) {
+TEST_F(RandomTrace, writes_from_after_the_cut_are_detected_by_the_model) {
   std::uint64_t impossible = 0;
   for (auto cut : choose_cuts(trace_, plan_of(trace_), 100, seed_)) {
     const auto position = cut.position;

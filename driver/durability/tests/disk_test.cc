@@ -82,7 +82,7 @@ TEST_F(DiskTest, the_whole_trace_makes_the_content_of_the_device) {
   close(device);
 }
 
-TEST_F(DiskTest, begins_with_what_it_is_told_and_changes_nothing_of_the_base) {
+TEST_F(DiskTest, begins_with_the_given_state_and_changes_nothing_of_the_base) {
   const auto change = [](std::span<std::byte> image) { image[0] = std::byte{42}; };
   const Disk disk({&base_, change, nullptr}, workplace_.disk());
   const int device = open(disk.device().c_str(), O_RDWR | O_CLOEXEC);

@@ -74,17 +74,17 @@ TEST(Judge, finds_an_acknowledged_remove_that_is_undone) {
   EXPECT_EQ(judged(writes, 15, {absent}).rows_lost, 0);
 }
 
-TEST(Judge, tells_content_that_was_never_written_from_lost_content) {
+TEST(Judge, distinguishes_content_that_was_never_written_from_lost_content) {
   const auto judgement = judged(insert_and_update, 20, {never_written});
   EXPECT_EQ(judgement.rows_never_written, 1);
   EXPECT_EQ(judgement.rows_lost, 1);
 }
 
-TEST(Judge, tells_a_version_from_after_the_cut) {
+TEST(Judge, reports_a_version_from_after_the_cut) {
   EXPECT_EQ(judged(insert_and_update, 5, {version(2)}).rows_never_written, 1);
 }
 
-TEST(Judge, tells_a_row_that_no_write_made) {
+TEST(Judge, reports_a_row_that_no_write_made) {
   const std::vector<PerformedWrite> none = {{{Kind::insert, 0, 1}, std::nullopt, std::nullopt, 0}};
   const auto judgement = judged(none, 5, {version(1)});
   EXPECT_EQ(judgement.rows_never_written, 1);

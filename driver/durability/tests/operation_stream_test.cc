@@ -46,7 +46,7 @@ TEST(OperationStream, holds_all_kinds_of_writes_and_inserts_of_removed_keys) {
   EXPECT_GT(again, 100);
 }
 
-TEST(RowContent, tells_the_version_of_a_row) {
+TEST(RowContent, reports_the_version_of_a_row) {
   RowContent content({"field0", "field1"}, 100, 7);
   EXPECT_EQ(content.version_of(3, row_of(RowContent({"field0", "field1"}, 100, 7).row(3, 12))), 12);
 }

@@ -41,7 +41,7 @@ TEST(Verdict, holds_one_lost_row_against_class_power_alone) {
   EXPECT_TRUE(kept(Durability::power, {outcome(0)}));
 }
 
-TEST(Verdict, holds_a_broken_database_against_class_power_alone_and_tells_it_of_the_others) {
+TEST(Verdict, holds_a_broken_database_against_class_power_alone_and_reports_the_others) {
   auto mixed = outcome(0);
   mixed.judgement.rows_never_written = 1;
   auto damaged = outcome(0);

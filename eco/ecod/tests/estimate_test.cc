@@ -148,7 +148,7 @@ TEST(Estimate, a_stop_lasts_until_a_change_of_files_that_says_nothing) {
   EXPECT_NEAR(log.stalls[0].end_s - log.stalls[0].begin_s + log.stalls[1].end_s - log.stalls[1].begin_s, 3.01, 1e-5);
 }
 
-TEST(Estimate, memtables_and_pending_bytes_are_told_apart) {
+TEST(Estimate, memtables_and_pending_bytes_are_distinguished) {
   const Form form;
   const auto log =
       parse(form.flush(1, 1, 1,

@@ -320,7 +320,7 @@ TEST_F(Federation, ecoctl_kill_fails_until_each_member_has_confirmed) {
   EXPECT_EQ(resume_code, 0) << resumed;
 }
 
-TEST_F(Federation, ecoctl_kill_says_who_could_not_be_told) {
+TEST_F(Federation, ecoctl_kill_names_the_servers_that_it_did_not_reach) {
   start_nats(1);
   const std::vector<Ecod*> all{servers[0].get(), servers[1].get(), servers[2].get()};
   ASSERT_NE(agreed_master(all, 3), "");
@@ -502,7 +502,7 @@ TEST_F(Certificates, what_would_listen_beyond_loopback_without_one_does_not_star
   EXPECT_NE(open.process().log().find("that takes certificates, [tls]"), std::string::npos);
 }
 
-TEST_F(Federation, ecoctl_shows_and_tells_and_says_what_is_wrong) {
+TEST_F(Federation, ecoctl_shows_sets_and_names_mistakes) {
   start_static();
   ASSERT_EQ(agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3), "a");
   teach();

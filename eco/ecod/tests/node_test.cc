@@ -419,7 +419,7 @@ TEST_F(NodeTest, learns_from_reports_of_local_jobs_and_keeps_it_over_a_restart) 
   }
 }
 
-TEST_F(NodeTest, tells_others_jobs_from_its_own) {
+TEST_F(NodeTest, distinguishes_others_jobs_from_its_own) {
   const eco::Job job = eco::job_of(request_of("home").features());
   for (int i = 0; i < 5; ++i) node->learn_guest(job, {.compute_s = 9, .energy_j = 18});
   EXPECT_NEAR(node->predict_guest(request_of("home").features()).compute_s.mean, 9, 0.1);

@@ -567,7 +567,7 @@ struct SeenFolder {
   }
 };
 
-TEST(SharedFolder, serves_tables_of_the_size_that_the_primary_tells_and_nothing_else) {
+TEST(SharedFolder, serves_tables_of_the_size_that_the_primary_states_and_nothing_else) {
   const SeenFolder seen;
   seen.write("root/db/000013.log", "write-ahead");
   seen.write("secret", "table");
@@ -631,7 +631,7 @@ TEST(SharedDirectories, are_found_by_the_longest_that_a_folder_lies_in) {
   EXPECT_EQ(here("/data/db", ""), "");
 }
 
-TEST(Worker, without_the_cgroup_that_it_is_told_runs_no_job) {
+TEST(Worker, without_its_configured_cgroup_runs_no_job) {
   TemporaryFolder folder;
   Offloading offloading(small_tables(), {"--cgroup", folder / "nowhere"});
   offloading.bed->write(60000, 21);

@@ -444,7 +444,7 @@ def test_a_file_named_as_the_word_for_discarded_output_is_not_taken_for_it(tmp_p
 
 
 @pytest.mark.root
-def test_a_cold_cache_is_dropped_before_the_command_and_looked_at(tmp_path: Path) -> None:
+def test_a_cold_cache_is_dropped_before_the_command_and_checked(tmp_path: Path) -> None:
     workload = 'command = ["cat", "file"]\noutput = "discard"\n'
     workload += 'load = ["sh", "-c", "head -c 8000000 /dev/urandom > {data}/file"]'
     bench = Bench(tmp_path, workload, HEAD.replace('"none"', '"none"\ncache = "cold"'))

@@ -81,7 +81,7 @@ def test_every_case_has_its_sentence(
     assert re.sub(r"[\d.]*\d", "#", verdict(case(tmp_path, costs, **given))) == expected
 
 
-def test_figures_without_a_ratio_are_compared_in_words(tmp_path: Path) -> None:
+def test_figures_without_a_ratio_are_compared_in_a_sentence(tmp_path: Path) -> None:
     found = case(tmp_path, TWO)
     alike = replace(found, rows=tuple(replace(row, ratio=None, ratio_ci=None, tied=True) for row in found.rows))
     assert verdict(alike).endswith("between 2 commands shows, in figures that have no ratio.")
@@ -151,7 +151,7 @@ SHELL = {"shell": "/bin/sh", "start_s": 1e-3, "cpu_s": 8e-4}
 @pytest.mark.parametrize(
     "short", [[0.0, 0.0, 0.0, 0.0], [1e-20, -1e-20, 0.0, -4e-20], [2e-5, -1e-5, 4e-5, -2e-5], [1e-5, 9e-4, 1e-5, 1e-5]]
 )
-def test_a_command_that_is_not_told_from_its_shells_start_has_no_ratio_and_no_letter(
+def test_a_command_not_distinguishable_from_its_shells_start_has_no_ratio_and_no_letter(
     tmp_path: Path, short: list[float]
 ) -> None:
     found = case(tmp_path, TWO, runs=4, series={"a one": [0.5, 0.51, 0.52, 0.5], "b one": short}, shell=SHELL)

@@ -101,7 +101,7 @@ os.read(reading, 1)
     assert used_s < took_s * 2 + 0.5
 
 
-def test_a_failed_command_is_told_from_one_that_was_killed(tmp_path: Path) -> None:
+def test_a_failed_command_is_distinguished_from_a_killed_one(tmp_path: Path) -> None:
     (failed,) = Supervised(command(tmp_path, "sh", "-c", "exit 7"), timeout_s=60).run()
     assert (failed.exit_code, failed.signal, failed.failure) == (7, None, "ended with exit code 7")
     (killed,) = Supervised(command(tmp_path, "sh", "-c", "kill -SEGV $$"), timeout_s=60).run()
@@ -185,7 +185,7 @@ def test_failures_can_be_kept_but_a_death_by_signal_ends_the_repetitions(tmp_pat
     assert [(r.exit_code, r.signal) for r in repetitions] == [(2, None), (2, None), (None, 9)]
 
 
-def test_each_repetition_reads_its_input_and_writes_its_output_anew(tmp_path: Path) -> None:
+def test_each_repetition_reads_its_input_and_writes_its_output_again(tmp_path: Path) -> None:
     (tmp_path / "input").write_text("once\n")
     repetitions = Supervised(command(tmp_path, "cat", stdin=tmp_path / "input"), timeout_s=60, repeat=3).run()
     assert len(repetitions) == 3

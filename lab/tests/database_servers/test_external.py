@@ -153,7 +153,7 @@ def test_what_only_a_server_of_the_study_takes_is_refused(
     assert words in " ".join(said.split())
 
 
-def test_rows_that_the_user_has_not_loaded_are_told_with_the_way_out(folder: Path, users_redis: UsersRedis) -> None:
+def test_rows_that_the_user_has_not_loaded_are_reported_with_the_remedy(folder: Path, users_redis: UsersRedis) -> None:
     users_redis.load()
     study = Study(folder, "redis", fixed=users_redis.fixed())
     code, said = study.run("--set", "fixed.recordcount=100000", "--set", "fixed.dataintegrity=false")

@@ -13,7 +13,7 @@ from .conftest import Start
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 
-def test_one_process_starts_tells_its_version_and_starts_again(start: Start) -> None:
+def test_one_process_starts_prints_its_version_and_starts_again(start: Start) -> None:
     server = start("hbase", preset="1gb-board")
     assert server.version == "2.6.4"
     words = Path(f"/proc/{server.processes[0].pid}/cmdline").read_bytes().decode().split("\0")

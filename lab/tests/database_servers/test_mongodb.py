@@ -88,7 +88,7 @@ def test_without_mongod_and_stand_in_it_says_what_to_install(monkeypatch: pytest
 
 
 @pytest.mark.server
-def test_tells_its_version(start: Start) -> None:
+def test_prints_its_version(start: Start) -> None:
     server = start("mongodb")
     said = ask(server, {"buildInfo": 1}, "admin")
     assert server.version == (said["version"] if REAL else f"stand-in: {said['standIn']}, not MongoDB")
@@ -138,14 +138,14 @@ def test_a_command_it_does_not_know_is_refused_in_its_words(start: Start) -> Non
 
 @pytest.mark.server
 @needs_mongod
-def test_a_wrong_setting_of_its_own_is_told_by_its_log(start: Start) -> None:
+def test_a_wrong_setting_of_its_own_is_reported_by_its_log(start: Start) -> None:
     with pytest.raises(DatabaseError, match=r"mongodb ended with code \d+ while it started; its log ends: .*nonsense"):
         start("mongodb", conf__storage__nonsense="1")
 
 
 @pytest.mark.server
 @needs_mongod
-def test_settling_makes_a_checkpoint_which_is_told_as_work(start: Start) -> None:
+def test_settling_makes_a_checkpoint_which_is_reported_as_work(start: Start) -> None:
     server = start("mongodb", checkpoint_s="3600")
     begin = time.time_ns()
     insert(server, *({"_id": f"user{i}"} for i in range(1000)))

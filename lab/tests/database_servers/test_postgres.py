@@ -48,7 +48,7 @@ def test_rows_are_there_after_a_restart_and_after_a_restore(start: Start, tmp_pa
     assert sql(start("postgres"), "SELECT count(*) FROM usertable") == "1000"
 
 
-def test_settling_makes_a_checkpoint_which_is_told_as_work(start: Start) -> None:
+def test_settling_makes_a_checkpoint_which_is_reported_as_work(start: Start) -> None:
     server = start("postgres")
     begin = time.time_ns()
     sql(server, "CREATE TABLE t AS SELECT i FROM generate_series(1, 20000) i")
@@ -59,7 +59,7 @@ def test_settling_makes_a_checkpoint_which_is_told_as_work(start: Start) -> None
     assert server.usage().write_bytes > 20_000 * 4
 
 
-def test_a_wrong_setting_of_its_own_is_told_by_its_log(start: Start) -> None:
+def test_a_wrong_setting_of_its_own_is_reported_by_its_log(start: Start) -> None:
     with pytest.raises(DatabaseError, match=r"postgres ended with code 1 while it started; its log ends: .*nonsense"):
         start("postgres", conf__nonsense="1")
 

@@ -24,7 +24,7 @@ def ask(server: DatabaseServer, *words: str) -> object:
         return answer
 
 
-def test_tells_its_version(start: Start) -> None:
+def test_prints_its_version(start: Start) -> None:
     told = ask(start("redis", "other"), "INFO", "server")
     assert isinstance(told, dict)
     assert start("redis").version == told["redis_version"]
@@ -57,7 +57,7 @@ def test_persistence_is_what_the_server_says_is_in_force(
     assert (in_force["save"], in_force["appendonly"], in_force["appendfsync"]) == expected
 
 
-def test_a_snapshot_under_way_is_not_settled_and_is_told_as_work(start: Start) -> None:
+def test_a_snapshot_under_way_is_not_settled_and_is_reported_as_work(start: Start) -> None:
     server = start("redis", persistence="none", **{"conf__enable-debug-command": "yes"})
     for _ in range(3):
         ask(server, "DEBUG", "POPULATE", "300000", "key", "100")
@@ -74,7 +74,7 @@ def test_a_snapshot_under_way_is_not_settled_and_is_told_as_work(start: Start) -
     assert work.duration_ns > 300_000 * 20_000 / 2
 
 
-def test_a_rewrite_of_its_log_is_told_as_work(start: Start) -> None:
+def test_a_rewrite_of_its_log_is_reported_as_work(start: Start) -> None:
     server = start("redis", persistence="aof-everysec")
     ask(server, "SET", "a", "b")
     ask(server, "BGREWRITEAOF")
@@ -91,7 +91,7 @@ def test_counts_its_clients_operations_and_not_ours(start: Start) -> None:
     assert server.operations() == {"set": 7, "get": 1}
 
 
-def test_a_wrong_setting_of_its_own_is_told_by_its_log(start: Start) -> None:
+def test_a_wrong_setting_of_its_own_is_reported_by_its_log(start: Start) -> None:
     with pytest.raises(DatabaseError, match=r"redis ended with code 1 while it started; its log ends: .*nonsense"):
         start("redis", conf__nonsense="1")
 

@@ -71,7 +71,7 @@ def test_citus_keeps_each_row_as_often_as_the_study_says(tmp_path: Path) -> None
     assert study.left() == []
 
 
-def test_without_citus_a_study_tells_why_it_cannot_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_citus_a_study_reports_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory() as folder:  # not below pytest's own, where the user postgres may not look
         Path(folder).chmod(0o755)
         programs = Path(folder, "bin")
@@ -86,7 +86,7 @@ def test_without_citus_a_study_tells_why_it_cannot_have_it(tmp_path: Path, monke
 
 
 @pytest.mark.parametrize("database", ["redis", "postgres"])
-def test_the_durability_of_a_study_is_in_force_and_told(tmp_path: Path, database: str) -> None:
+def test_the_durability_of_a_study_is_in_force_and_reported(tmp_path: Path, database: str) -> None:
     study = Study(tmp_path, database, 'durability = ["none", "power"]', "dataintegrity = true")
     code, said = study.run()
     assert code in (0, 3), said

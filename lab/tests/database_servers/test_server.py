@@ -77,7 +77,7 @@ def test_one_that_does_not_end_when_asked_is_killed_within_its_time(folder: Path
     assert not server.processes[0].runs()
 
 
-def test_one_that_stands_still_is_told_and_stopped(folder: Path) -> None:
+def test_one_that_stands_still_is_reported_and_stopped(folder: Path) -> None:
     server = Sleeper(folder).start()
     os.kill(server.processes[0].pid, signal.SIGSTOP)
     while state_of(server.processes[0].pid) != "T":
@@ -87,14 +87,14 @@ def test_one_that_stands_still_is_told_and_stopped(folder: Path) -> None:
     assert not server.processes[0].runs()
 
 
-def test_one_that_is_killed_is_told(folder: Path) -> None:
+def test_one_that_is_killed_is_reported(folder: Path) -> None:
     with Sleeper(folder) as server:
         os.kill(server.processes[0].pid, signal.SIGKILL)
         server.processes[0].wait(time.monotonic() + 60)
         assert server.trouble() == "sleeper was killed by SIGKILL"
 
 
-def test_one_that_ends_while_it_starts_is_told_with_the_end_of_its_log(folder: Path) -> None:
+def test_one_that_ends_while_it_starts_is_reported_with_the_end_of_its_log(folder: Path) -> None:
     with pytest.raises(
         DatabaseError, match=r"sleeper ended with code 3 while it started; its log ends: .*no such knob"
     ):
@@ -102,7 +102,7 @@ def test_one_that_ends_while_it_starts_is_told_with_the_end_of_its_log(folder: P
     assert not (folder / FILE).exists()
 
 
-def test_an_error_before_the_end_of_the_log_is_told_too(folder: Path) -> None:
+def test_an_error_before_the_end_of_the_log_is_reported_too(folder: Path) -> None:
     words = ["java.lang.RuntimeException: no peers", "at Main", "closing", "closed", "done"]
     with pytest.raises(
         DatabaseError, match=r"its log ends: closing \| closed \| done; its last error: java.* no peers$"
@@ -110,7 +110,9 @@ def test_an_error_before_the_end_of_the_log_is_told_too(folder: Path) -> None:
         Sleeper(folder, {"program": f"never() {{ printf '%s\\n' {shlex.join(words)}; exit 3; }}; never"}).start()
 
 
-def test_one_that_does_not_answer_in_time_is_told_and_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_does_not_answer_in_time_is_reported_and_stopped(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Sleeper, "start_s", 0.3)
     server = Sleeper(folder, {"program": "never() { exec sleep 60; }; never"})
     with pytest.raises(DatabaseError, match=r"did not answer within 0.3 s: it says nothing; its log is empty"):

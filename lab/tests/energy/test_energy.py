@@ -107,7 +107,7 @@ def test_mutant_without_wraps_fails_that_bar(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("kind", [ValueKind.INSTANT, ValueKind.INTERVAL_MEAN])
-def test_a_short_gap_is_told_and_widens_the_uncertainty(kind: ValueKind) -> None:
+def test_a_short_gap_is_reported_and_widens_the_uncertainty(kind: ValueKind) -> None:
     trace = ideal_trace(kind)
     whole = energy(trace, at(1), at(5))
     found = energy(spoiled(trace, 2000, 2100), at(1), at(5))

@@ -97,7 +97,7 @@ with Federation(servers, Programs.of(pathlib.Path({str(BUILD)!r})), pathlib.Path
     assert of_folder(folder) == []
 
 
-def test_a_server_that_cannot_start_is_told_with_its_words(folder: Path) -> None:
+def test_a_server_that_cannot_start_is_reported_with_its_message(folder: Path) -> None:
     with pytest.raises(FederationError, match=r"policy\.name: no policy is named"):
         Federation(SERVERS, Programs.of(BUILD), folder, shares=Unlimited(), policy={"name": "best"}).__enter__()
     assert of_folder(folder) == []

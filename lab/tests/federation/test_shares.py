@@ -78,7 +78,9 @@ def test_signals_stop_a_busy_server_and_its_children_and_let_it_go_on(
     assert eventually(lambda: state(process.pid) != "T"), "no limit outlives its backend"
 
 
-def test_a_server_is_told_its_use_in_the_form_of_a_cgroup(tmp_path: Path, stopped_at_the_end: list[Process]) -> None:
+def test_usage_is_written_for_a_server_in_the_form_of_a_cgroup(
+    tmp_path: Path, stopped_at_the_end: list[Process]
+) -> None:
     def told_usec() -> int:
         return int((tmp_path / "cgroup/cpu.stat").read_text().removeprefix("usage_usec "))
 

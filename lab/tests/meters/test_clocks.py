@@ -50,7 +50,7 @@ def test_a_short_run_does_not_pretend_to_know_the_drift() -> None:
     assert found.drift_u == pytest.approx(100e-6 / np.sqrt(3))
 
 
-def test_a_clock_that_no_crystal_has_is_refused_in_words() -> None:
+def test_a_clock_that_no_crystal_has_is_refused_with_a_message() -> None:
     with pytest.raises(DataError, match="ppm off the host's"):
         clock_relation(arrivals(1, seconds=300, drift=0.01, delay_s=0.0, late_s=0.001), delay_s_max=0.0)
 

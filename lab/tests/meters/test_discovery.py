@@ -102,7 +102,7 @@ def test_the_order_is_wall_then_rail_then_counted_then_modelled() -> None:
     assert [candidate.name for candidate in found] == ["wall", "rail", "counted", "modelled"]
 
 
-def test_the_best_usable_meter_is_taken_and_the_refusals_are_told() -> None:
+def test_the_best_usable_meter_is_taken_and_the_refusals_are_reported() -> None:
     choice = choose(plugins=plugins(Modelled, Unplugged))
     assert choice.meter.name == "modelled"
     assert [(x.name, x.availability.reason) for x in choice.refused] == [("unplugged", "not plugged in")]

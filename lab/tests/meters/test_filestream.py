@@ -111,7 +111,7 @@ def test_what_is_no_count_is_missing_with_its_reason(tmp_path: Path, text: str, 
 
 
 @built
-def test_a_sampler_that_dies_is_a_missing_sample_and_is_started_anew(tmp_path: Path) -> None:
+def test_a_sampler_that_dies_is_a_missing_sample_and_is_started_again(tmp_path: Path) -> None:
     powercap(tmp_path)
     meter = Rapl(tmp_path, interval_s=1e-3)
     meter.open()
@@ -208,7 +208,7 @@ def wake_ups(pid: int) -> int:
 
 
 @built
-def test_deadlines_that_the_program_missed_are_told_as_late_polls(tmp_path: Path) -> None:
+def test_deadlines_that_the_program_missed_are_reported_as_late_polls(tmp_path: Path) -> None:
     powercap(tmp_path)
     meter = Rapl(tmp_path)
     meter.open()
@@ -266,6 +266,6 @@ def test_an_interval_that_cannot_be_kept_is_refused(interval_s: float) -> None:
         pace("rapl", interval_s, 0.05)
 
 
-def test_a_program_that_cannot_be_started_is_an_error_in_words(tmp_path: Path) -> None:
+def test_a_program_that_cannot_be_started_is_an_error_with_a_message(tmp_path: Path) -> None:
     with pytest.raises(MeterError, match="cannot be started"):
         FileStream(tmp_path / "none", [tmp_path / "x"], 1e-3).start()

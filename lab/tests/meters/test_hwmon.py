@@ -72,7 +72,7 @@ def test_a_switched_off_channel_is_not_read(tmp_path: Path) -> None:
     assert sorted(values(opened(tmp_path))) == ["VDD_CPU_GPU_CV", "VDD_SOC"]
 
 
-def test_two_chips_of_a_kind_are_told_apart(tmp_path: Path) -> None:
+def test_two_chips_of_a_kind_are_distinguished(tmp_path: Path) -> None:
     for number in (0, 2):
         make(tmp_path, number, INA219)
     assert sorted(values(opened(tmp_path))) == ["ina219-1@hwmon0", "ina219-1@hwmon2"]

@@ -79,7 +79,7 @@ def test_columns_and_units_are_taken_from_the_header(tmp_path: Path, header: str
         ),
     ],
 )
-def test_what_cannot_be_told_is_refused_in_words(header: list[str], told: Mapping, words: str) -> None:
+def test_what_cannot_be_distinguished_is_refused_with_a_message(header: list[str], told: Mapping, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         guess(header, told)
 
@@ -169,7 +169,7 @@ def ran(*arguments: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_the_energy_of_the_whole_and_of_a_part_is_told_with_its_uncertainty(tmp_path: Path) -> None:
+def test_the_energy_of_the_whole_and_of_a_part_is_reported_with_its_uncertainty(tmp_path: Path) -> None:
     path = written(tmp_path, RAMP)
     code, out, _ = ran(path, "--gain-rel", 0.01, "--offset-w", 0.05, "--json")
     (whole,) = json.loads(out)["intervals"]
@@ -204,7 +204,7 @@ def test_a_part_can_be_named_by_wall_clock(tmp_path: Path) -> None:
         (("--gain-rel", 0.01, "--offset-w", "inf"), 2, "no finite number"),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(tmp_path: Path, arguments: tuple, code: int, words: str) -> None:
+def test_what_cannot_be_is_refused_with_a_message(tmp_path: Path, arguments: tuple, code: int, words: str) -> None:
     found, _, err = ran(written(tmp_path, RAMP), *arguments)
     assert found == code
     assert words in err
@@ -219,7 +219,7 @@ def test_energy_below_zero_is_doubted(tmp_path: Path) -> None:
     assert (code, "wrong way round" in out) == (0, False)
 
 
-def test_a_gap_is_told_and_ends_with_the_code_for_flags(tmp_path: Path) -> None:
+def test_a_gap_is_reported_and_ends_with_the_code_for_flags(tmp_path: Path) -> None:
     lines = RAMP.splitlines(keepends=True)
     path = written(tmp_path, "".join(lines[:40] + lines[43:]))
     code, out, _ = ran(path, "--gain-rel", 0, "--offset-w", 0)
@@ -266,7 +266,7 @@ def test_a_file_that_grows_is_followed_from_its_end_line_by_line(tmp_path: Path)
     meter.close()
 
 
-def test_tells_the_joules_of_an_emulated_logger() -> None:
+def test_reports_the_joules_of_an_emulated_logger() -> None:
     ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
     assert examine(INSTRUMENT, range(1, 4)).wrong_unflagged == 0

@@ -31,7 +31,7 @@ def polled(made: Library, meter: Joulescope, end_s: float) -> list:
     return blocks
 
 
-def test_follows_the_contract_and_declines_in_words() -> None:
+def test_follows_the_contract_and_declines_with_a_message() -> None:
     made = library()
     assert isinstance(meter_on(made), Meter)
     assert meter_on(made).probe().available
@@ -96,7 +96,7 @@ def test_an_instrument_that_is_not_there_is_refused_at_open() -> None:
         meter_on(made).open()
 
 
-def test_tells_the_joules_of_an_emulated_instrument() -> None:
+def test_reports_the_joules_of_an_emulated_instrument() -> None:
     ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
     assert examine(INSTRUMENT, range(1, 3)).wrong_unflagged == 0

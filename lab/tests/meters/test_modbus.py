@@ -106,14 +106,14 @@ def test_a_wrong_checksum_is_a_missing_sample() -> None:
     assert meter.poll()[0].value is None
 
 
-def test_an_exception_of_the_instrument_is_told() -> None:
+def test_an_exception_of_the_instrument_is_reported() -> None:
     pzem, meter = pzem_drawing(50.0)
     meter.open()
     pzem.answer = lambda _: with_crc(bytes([1, 0x84, 2]))
     assert "exception 2" in meter.poll()[0].missing_reason
 
 
-def test_an_instrument_that_does_not_answer_is_refused_at_open_with_the_way_out() -> None:
+def test_an_instrument_that_does_not_answer_is_refused_at_open_with_the_remedy() -> None:
     pzem, meter = pzem_drawing(50.0)
     pzem.answer = lambda _: b""
     with pytest.raises(MeterError, match="check wiring, address and baud rate"):
@@ -228,7 +228,7 @@ def test_reads_the_pzem_registers_from_pymodbus_own_server_over_a_serial_line() 
     assert sample.value == pytest.approx(220.0), sample.missing_reason
 
 
-def test_tells_the_joules_of_an_emulated_pzem() -> None:
+def test_reports_the_joules_of_an_emulated_pzem() -> None:
     ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
     assert examine(INSTRUMENT, range(1, 5)).wrong_unflagged == 0

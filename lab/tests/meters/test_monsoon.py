@@ -167,7 +167,7 @@ def test_samples_before_the_first_calibration_are_missing_not_zero() -> None:
     assert set(block.reasons.values()) == {"not calibrated yet"}
 
 
-def test_dropped_samples_are_told() -> None:
+def test_dropped_samples_are_reported() -> None:
     made, meter, now = monitor(Fault.DROPOUT)
     meter.open()
     blocks = polled(made, meter, now, *np.arange(0.05, 2, 0.05))
@@ -175,7 +175,7 @@ def test_dropped_samples_are_told() -> None:
     assert reasons == {"the monitor dropped samples"}
 
 
-def test_a_monitor_that_is_unplugged_is_opened_anew_and_its_clock_goes_on() -> None:
+def test_a_monitor_that_is_unplugged_is_opened_again_and_its_clock_goes_on() -> None:
     made, meter, now = monitor()
     meter.open()
     before = polled(made, meter, now, 0.05, 0.1)
@@ -244,7 +244,7 @@ def test_the_usb_side_makes_the_vendors_transfers_and_gathers_packets(monkeypatc
     ]
 
 
-def test_tells_the_joules_of_an_emulated_monitor() -> None:
+def test_reports_the_joules_of_an_emulated_monitor() -> None:
     ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
     assert examine(INSTRUMENT, range(1, 4)).wrong_unflagged == 0

@@ -48,7 +48,7 @@ def test_no_card_is_taken_that_was_not_named() -> None:
     assert said.fix == "name it: nvml = { gpu = 0 }"
 
 
-def test_a_lost_card_is_missing_with_the_librarys_words() -> None:
+def test_a_lost_card_is_missing_with_the_librarys_message() -> None:
     found = library()
     meter = opened(found)
     found.fault = "GPU is lost"
@@ -65,7 +65,7 @@ def test_the_library_is_let_go_as_often_as_it_was_started() -> None:
     assert found.users == 0
 
 
-def test_a_card_that_is_not_there_is_told_with_those_that_are() -> None:
+def test_a_card_that_is_not_there_is_reported_with_those_that_are() -> None:
     said = Nvml(5, library()).probe()
     assert said.fix == "gpu: numbers from 0 to 1"
     with pytest.raises(MeterError, match="Invalid Argument"):
@@ -78,7 +78,7 @@ def test_what_is_no_number_of_a_card_is_refused(gpu) -> None:
         Nvml(gpu)
 
 
-def test_the_real_package_without_a_driver_declines_in_its_own_words() -> None:
+def test_the_real_package_without_a_driver_declines_with_its_own_message() -> None:
     pynvml = pytest.importorskip("pynvml")
     try:
         pynvml.nvmlInit()
@@ -98,6 +98,6 @@ def test_the_emulation_has_the_names_of_the_real_package() -> None:
     assert all(callable(getattr(pynvml, name)) for name in names)
 
 
-def test_without_the_package_it_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_message_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pynvml", None)
     assert Nvml(0).probe().fix == "pip install edgejoule[nvml]"

@@ -173,7 +173,7 @@ def test_null_among_the_values_is_missing() -> None:
     assert np.isnan(polled(made, meter, 1.2)[0].value).all()
 
 
-def test_a_refusal_of_the_server_is_told_with_the_way_out() -> None:
+def test_a_refusal_of_the_server_is_reported_with_the_remedy() -> None:
     made = server()
     refusal = {"type": "error", "trans_id": "1", "errorcode": "x", "data": {"message": "No Automation license"}}
     made.feed = lambda _: json.dumps(refusal).encode() + b"\r\n"
@@ -188,14 +188,14 @@ def test_without_an_arc_or_an_ace_it_declines() -> None:
         meter_on(made).open()
 
 
-def test_an_answer_without_what_was_asked_for_is_an_error_in_words() -> None:
+def test_an_answer_without_what_was_asked_for_is_an_error_with_a_message() -> None:
     made = server()
     made._on_project_get_last_recording = lambda project_id: {"name": "?"}
     with pytest.raises(MeterError, match="without what was asked for: KeyError"):
         meter_on(made).open()
 
 
-def test_tells_the_joules_of_an_emulated_arc() -> None:
+def test_reports_the_joules_of_an_emulated_arc() -> None:
     ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
     assert examine(INSTRUMENT, range(1, 4)).wrong_unflagged == 0

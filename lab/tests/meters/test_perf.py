@@ -89,7 +89,7 @@ def test_a_failed_read_is_missing_with_its_reason(tmp_path: Path) -> None:
     assert "No such device" in (sample.missing_reason or "")
 
 
-def test_without_permission_it_is_told_how_to_get_it(tmp_path: Path) -> None:
+def test_without_permission_the_message_names_the_remedy(tmp_path: Path) -> None:
     make_tree(tmp_path, {"energy-pkg": "event=0x02"})
     counters = Counters()
     counters.fault = PermissionError(errno.EACCES, "Permission denied")
@@ -117,7 +117,7 @@ def test_probe_declines_and_never_raises_on_a_damaged_tree(tmp_path: Path, file:
     assert not meter(tmp_path, Counters()).probe().available
 
 
-def test_a_kernel_without_power_events_is_told(tmp_path: Path) -> None:
+def test_a_kernel_without_power_events_is_reported(tmp_path: Path) -> None:
     assert "no power events" in meter(tmp_path, Counters()).probe().reason
     make_tree(tmp_path, {"energy-cores": "event=0x01"})
     assert "no event energy-pkg" in meter(tmp_path, Counters()).probe().reason
@@ -137,6 +137,6 @@ def test_the_system_call_opens_and_counts_a_software_event() -> None:
     assert 0.9 * (ending_ns - begun_ns) < counted < 1.1 * (ended_ns - before_ns)
 
 
-def test_the_system_call_tells_an_event_that_does_not_exist() -> None:
+def test_the_system_call_refuses_an_event_that_does_not_exist() -> None:
     with pytest.raises(OSError, match=r".+"):
         KernelEvents().open(PerfEvent("none", Domain.PACKAGE, 0xFFFF, 0, 0, 1.0))

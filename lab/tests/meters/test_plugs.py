@@ -115,7 +115,7 @@ def test_apparent_power_is_refused(device: Device) -> None:
     assert "apparent power" in Tasmota(device.host).probe().reason
 
 
-def test_a_total_is_told_when_it_moves_and_is_uncertain_between(device: Device) -> None:
+def test_a_total_is_reported_when_it_moves_and_is_uncertain_between(device: Device) -> None:
     total_kwh = 3.705
     device.answer = lambda path: status_text(36.0, total_kwh)
     clock = Clock()
@@ -170,7 +170,7 @@ def test_every_measuring_component_of_later_generations_is_read(
     assert "only meter, emeter" not in meter.probe().reason
 
 
-def test_a_component_of_another_generation_and_none_that_measures_are_told(device: Device) -> None:
+def test_a_component_of_another_generation_and_none_that_measures_are_reported(device: Device) -> None:
     device.answer = lambda path: first_generation(path, 1.0, 0.0)
     assert "no component switch, only meter, emeter" in Shelly(device.host, component="switch:0").probe().reason
     device.answer = lambda path: later_generation(path, 0, 0) if path == "/shelly" else 404

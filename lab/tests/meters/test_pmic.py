@@ -119,7 +119,7 @@ def test_a_correction_out_of_range_is_refused() -> None:
         Pmic(slope=-1.0)
 
 
-def test_a_real_program_is_run_and_its_failures_are_told(tmp_path: Path) -> None:
+def test_a_real_program_is_run_and_its_failures_are_reported(tmp_path: Path) -> None:
     program = tmp_path / "vcgencmd"
     text = tmp_path / "text"
     text.write_text(adc_text(4.0))

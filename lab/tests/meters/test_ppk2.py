@@ -46,7 +46,7 @@ def polled(device: Kit, meter: Ppk2, end_s: float) -> np.ndarray:
     return np.concatenate(values) if values else np.empty(0)
 
 
-def test_follows_the_contract_and_declines_with_the_way_out() -> None:
+def test_follows_the_contract_and_declines_with_the_remedy() -> None:
     assert isinstance(Ppk2(find=lambda: []), Meter)
     assert "plugged in" in Ppk2(find=lambda: []).probe().reason
     assert "voltage" in Ppk2(find=lambda: ["x"]).probe().reason
@@ -54,7 +54,7 @@ def test_follows_the_contract_and_declines_with_the_way_out() -> None:
 
 
 @pytest.mark.parametrize("options", [{"mode": "off"}, {"voltage_v": 12.0}, {"rate_hz": 3}, {"rate_hz": 0}])
-def test_a_bad_option_is_refused_in_words(options: dict) -> None:
+def test_a_bad_option_is_refused_with_a_message(options: dict) -> None:
     with pytest.raises(UsageError, match="ppk2"):
         Ppk2(**options)
 
@@ -198,7 +198,7 @@ def test_a_real_port_carries_commands_and_words() -> None:
     np.testing.assert_allclose(np.concatenate(values)[:8], expected)
 
 
-def test_tells_the_joules_of_an_emulated_kit() -> None:
+def test_reports_the_joules_of_an_emulated_kit() -> None:
     ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
     assert examine(INSTRUMENT, range(1, 3)).wrong_unflagged == 0

@@ -155,7 +155,7 @@ def test_storage_and_network_bytes_add_their_energy(proc: ProcTree, clock: Clock
     assert sample.value == pytest.approx(2.7 + storage_j + network_j, rel=0.01)
 
 
-def test_an_unknown_machine_is_declined_with_the_way_out(clock: Clock) -> None:
+def test_an_unknown_machine_is_declined_with_the_remedy(clock: Clock) -> None:
     board = meter(ProcTree(clock, model="StarFive VisionFive V2"), clock, machine="riscv64")
     said = board.probe()
     assert not said.available
@@ -194,7 +194,7 @@ def test_an_arm_board_without_a_profile_is_modelled_widely_and_says_so(clock: Cl
         ("StarFive VisionFive V2", "riscv64", None),
     ],
 )
-def test_boards_are_told_apart(model: str | None, machine: str, expected: str | None) -> None:
+def test_boards_are_distinguished(model: str | None, machine: str, expected: str | None) -> None:
     found = detected_profile(model, machine)
     assert (found.name if found else None) == expected
 

@@ -49,7 +49,7 @@ def zero_for_none(sample: Sample) -> Sample:
 
 
 @every_instrument
-def test_without_errors_of_its_own_it_tells_the_joules_that_were_drawn(instrument: Instrument) -> None:
+def test_without_errors_of_its_own_it_reports_the_joules_that_were_drawn(instrument: Instrument) -> None:
     found = run_once(instrument, 1, ideal=True)
     assert found.reason is None
     assert not found.flags
@@ -66,12 +66,12 @@ def test_no_fault_makes_a_wrong_figure_without_a_flag(instrument: Instrument, fa
 
 @every_instrument
 @pytest.mark.parametrize("factor", [1000.0, 3.6, 0.5])
-def test_a_wrong_unit_is_found_out(instrument: Instrument, factor: float) -> None:
+def test_a_wrong_unit_is_detected(instrument: Instrument, factor: float) -> None:
     assert examine(defective(instrument, scaled(factor)), range(1, 3)).failings
 
 
 @every_instrument
-def test_zero_for_a_failed_reading_is_found_out(instrument: Instrument) -> None:
+def test_zero_for_a_failed_reading_is_detected(instrument: Instrument) -> None:
     gone = frozenset({Fault.DISCONNECT})
     outcomes = (run_once(defective(instrument, zero_for_none), seed, gone) for seed in range(1, 31))
     assert any(outcome.wrong_unflagged or outcome.reason for outcome in outcomes)

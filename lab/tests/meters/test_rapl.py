@@ -61,7 +61,7 @@ def test_follows_the_meter_contract(tree: PowercapTree, clock: Clock) -> None:
     assert isinstance(meter(tree, clock), Meter)
 
 
-def test_zones_are_told_apart_by_name_and_the_mmio_double_is_left_out(tree: PowercapTree, clock: Clock) -> None:
+def test_zones_are_distinguished_by_name_and_the_mmio_double_is_left_out(tree: PowercapTree, clock: Clock) -> None:
     tree.add("intel-rapl:0", "package-0")
     tree.add("intel-rapl:0:0", "core")
     tree.add("intel-rapl:0:1", "uncore")

@@ -97,7 +97,7 @@ def test_the_listener_hears_the_primary_domains_power_summed() -> None:
     assert all(0 <= live.power_w <= 2 / 0.1 for live in heard if live.power_w is not None)
 
 
-def test_a_plug_in_that_raises_is_told_by_stop_and_keeps_what_was_read() -> None:
+def test_a_plug_in_that_raises_is_reported_by_stop_and_keeps_what_was_read() -> None:
     meter = Emulated()
 
     def fail(poll: int) -> None:
@@ -118,7 +118,7 @@ def test_an_interval_of_zero_is_refused() -> None:
         Sampler(Emulated(), interval_s=0.0)
 
 
-def test_what_is_taken_away_is_not_looked_at_for_the_live_power(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_taken_away_is_not_checked_for_the_live_power(monkeypatch: pytest.MonkeyPatch) -> None:
     sampler, taken = Sampler(Emulated(), listener=lambda power: None), threading.Event()
     looked, between = sampler_module.Collector.latest_power_w, []
 

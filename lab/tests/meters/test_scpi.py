@@ -74,7 +74,7 @@ def test_an_answer_is_read(name: str, answer: str, power_w: float) -> None:
         ("1.2.3", "no number"),
     ],
 )
-def test_what_is_no_value_is_refused_in_words(answer: str, why: str | None) -> None:
+def test_what_is_no_value_is_refused_with_a_message(answer: str, why: str | None) -> None:
     if why is None:
         assert profile("yokogawa-wt310").reading(answer) == 12.0  # a comma separates: two numbers, the first is meant
         return
@@ -82,7 +82,7 @@ def test_what_is_no_value_is_refused_in_words(answer: str, why: str | None) -> N
         profile("yokogawa-wt310").reading(answer)
 
 
-def test_too_few_numbers_are_refused_in_words() -> None:
+def test_too_few_numbers_are_refused_with_a_message() -> None:
     with pytest.raises(ValueError, match="has 2 numbers, power is number 3"):
         profile("rs-hmc8015").reading("230,0.1")
 
@@ -114,7 +114,7 @@ def test_a_wrong_profile_is_refused(tmp_path: Path, old: str, new: str, words: s
     assert words in refuse(tmp_path, "yokogawa-wt310", old, new)
 
 
-def test_the_instrument_is_asked_who_it_is_and_told_what_to_answer() -> None:
+def test_the_instrument_is_identified_and_configured() -> None:
     made = analyser()
     meter = meter_on(made)
     meter.open()
@@ -213,7 +213,7 @@ def test_reads_over_a_real_serial_port() -> None:
     os.close(slave)
 
 
-def test_tells_the_joules_of_an_emulated_analyser() -> None:
+def test_reports_the_joules_of_an_emulated_analyser() -> None:
     ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
     assert examine(INSTRUMENT, range(1, 4)).wrong_unflagged == 0

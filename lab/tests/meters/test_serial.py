@@ -172,7 +172,7 @@ def test_a_lost_frame_makes_its_mean_missing_and_no_other() -> None:
     assert block.reasons[1] == "frames were lost"
 
 
-def test_a_line_of_text_is_read_and_one_that_is_none_is_told() -> None:
+def test_a_line_of_text_is_read_and_one_that_is_none_is_reported() -> None:
     meter = meter_on(Wire(b"12.0 V 0.50", b"0 A\nERROR\n", b"what\n"), "text-vi")
     assert meter.poll() == []
     (block,) = meter.poll()
@@ -234,7 +234,7 @@ def test_a_real_port_carries_question_and_answer() -> None:
     thread.join(5)
 
 
-def test_tells_the_joules_of_an_emulated_board() -> None:
+def test_reports_the_joules_of_an_emulated_board() -> None:
     ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
     found = examine(INSTRUMENT, range(1, 4))

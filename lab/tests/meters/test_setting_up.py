@@ -29,7 +29,7 @@ def test_every_meter_says_how_it_is_set_up(plugin: EntryPoint) -> None:
     assert setting_up(plugin)
 
 
-def test_setup_as_json_has_the_words_and_the_state_here() -> None:
+def test_setup_as_json_has_the_text_and_the_local_state() -> None:
     facts = json.loads(CliRunner().invoke(main, ["meters", "--setup", "rapl", "--json"]).output)
     assert facts["name"] == "rapl"
     assert "chmod" in facts["setting_up"]

@@ -131,7 +131,7 @@ def test_silence_and_halves_are_missing_and_the_next_answer_counts_again() -> No
     assert samples[0].value == 3.0
 
 
-def test_a_port_that_is_gone_is_missing_and_opened_anew() -> None:
+def test_a_port_that_is_gone_is_missing_and_opened_again() -> None:
     clock = Clock()
     good = EmulatedTester(UM25C, lambda: 3.0, lambda: clock.s)
     gone = True
@@ -157,7 +157,7 @@ def test_a_port_that_is_gone_is_missing_and_opened_anew() -> None:
     assert found[-1].value == 3.0
 
 
-def test_nothing_is_opened_to_look_and_a_wrong_port_is_told() -> None:
+def test_nothing_is_opened_to_look_and_a_wrong_port_is_reported() -> None:
     def unexpected(name: str, settings) -> EmulatedTester:
         raise AssertionError(name)
 

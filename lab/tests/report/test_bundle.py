@@ -211,7 +211,7 @@ def test_the_commands_pack_take_and_report(store: Store, tmp_path: Path) -> None
     assert (tmp_path / "mine.html").read_bytes() == (tmp_path / "theirs.html").read_bytes()
 
 
-def test_the_commands_refuse_in_words(tmp_path: Path, store: Store) -> None:
+def test_the_commands_refuse_with_a_message(tmp_path: Path, store: Store) -> None:
     shutil.copy(store.path, tmp_path / "s.zip")
     for words, said, code in (
         (["import", str(tmp_path / "none.zip")], "no such file", 2),

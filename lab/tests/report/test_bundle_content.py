@@ -239,7 +239,9 @@ TAMPERED: dict[str, tuple[Callable[[Tables], None], str]] = {
 
 
 @pytest.mark.parametrize("what", TAMPERED)
-def test_a_tampered_bundle_is_refused_in_words_and_changes_nothing(what: str, packed: Path, tmp_path: Path) -> None:
+def test_a_tampered_bundle_is_refused_with_a_message_and_changes_nothing(
+    what: str, packed: Path, tmp_path: Path
+) -> None:
     change, words = TAMPERED[what]
     with pytest.raises(BundleError) as error:
         import_bundle(changed(packed, change), tmp_path / "new.db")

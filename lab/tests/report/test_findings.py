@@ -53,7 +53,7 @@ def test_says_what_does_not_differ(make_store):
     assert f"By the clock, {best} or {moderate.tied[0].other} is the fastest: {best} " in text
 
 
-def test_modelled_energy_is_told_apart_only_beyond_the_models_resolution(make_store):
+def test_modelled_energy_is_distinguished_only_beyond_the_models_resolution(make_store):
     findings = found(make_store, method="modelled", min_ratio=1.77)
     energy = findings.response(ENERGY)
     read = ranking(energy, "read")
@@ -67,7 +67,7 @@ def test_modelled_energy_is_told_apart_only_beyond_the_models_resolution(make_st
     )
 
 
-def test_a_modelled_ratio_is_told_with_what_its_interval_leaves_out(make_store):
+def test_a_modelled_ratio_is_reported_with_what_its_interval_leaves_out(make_store):
     findings = found(make_store, method="modelled", min_ratio=1.77)
     texts = {s.lead: s.text.split(" By the clock, ")[0] for s in findings.verdict}
     assert re.fullmatch(
@@ -108,7 +108,7 @@ def test_only_what_a_clock_measures_is_said_to_be_so(make_store):
     assert not any("clock" in s.text for s in findings.verdict)
 
 
-def test_the_same_data_counted_are_told_apart(make_store):
+def test_the_same_data_counted_are_distinguished(make_store):
     findings = found(make_store, method="counted")
     assert ranking(findings.response(ENERGY), "read").decided
 
@@ -251,7 +251,7 @@ def test_a_fourfold_difference_shows_at_any_seed(make_store, seed):
     assert findings.response("active_s").rankings[0].decided
 
 
-def test_a_busy_machine_is_told_by_the_little_energy_above_idle(make_store):
+def test_a_busy_machine_is_recognised_by_the_little_energy_above_idle(make_store):
     assert not any("above idle" in c for c in found(make_store).caveats)
     busy = found(make_store, shift={"energy_net_j": -5.8})
     assert any("above idle" in c for c in busy.caveats)
@@ -283,7 +283,7 @@ def test_a_declared_response_that_no_run_has_is_named_with_the_databases(make_st
     assert said not in found(make_store, analysis=declared, planned_only=frozenset(range(45))).caveats
 
 
-def test_the_circumstances_of_a_run_are_told_in_words() -> None:
+def test_the_circumstances_of_a_run_are_reported() -> None:
     facts = {
         "load": {"name": "block-2-sqlite-0123456789ab", "runs_before": 1},
         "cache": {"state": "cold", "resident_bytes_before": 9_000_000, "resident_bytes_after": 8192},
@@ -312,7 +312,7 @@ def test_conditions_that_share_a_level_are_named_by_it(make_store) -> None:
     assert "read, threads" not in found.headline
 
 
-def test_what_is_shown_to_be_the_same_is_called_the_same_and_the_rest_only_not_told_apart(make_store) -> None:
+def test_what_is_shown_to_be_equal_is_called_equal_and_the_rest_only_not_distinguished(make_store) -> None:
     base = 'responses = ["throughput_ops_s"]\n'
     with make_store(databases=("leveldb", "rocksdb"), workloads=("moderate",), blocks=20, analysis=base) as store:
         plain = find(store, store.find())
@@ -327,7 +327,7 @@ def test_what_is_shown_to_be_the_same_is_called_the_same_and_the_rest_only_not_t
         assert "no significant difference" in " ".join(s.text for s in plain.verdict)
 
 
-def test_a_mean_below_zero_that_only_the_model_has_is_told(make_store):
+def test_a_mean_below_zero_that_only_the_model_has_is_reported(make_store):
     findings = found(make_store)
     first = findings.responses[0]
     below = replace(first, cells=(replace(first.cells[0], mean=-1.0), *first.cells[1:]))
@@ -336,14 +336,14 @@ def test_a_mean_below_zero_that_only_the_model_has_is_told(make_store):
     assert "the model's mean is below zero in 1 cell whose runs are not" in told
 
 
-def test_databases_of_one_class_that_sync_differently_are_told(make_store):
+def test_databases_of_one_class_that_sync_differently_are_reported(make_store):
     findings = found(make_store, syncs={"sqlite": 0.002, "leveldb": 0.0, "rocksdb": 1.0})
     (told,) = (c for c in findings.caveats if c.startswith("Syncs"))
     assert "under durability process: rocksdb 1.0, sqlite below 0.01 and leveldb below 0.01." in told
 
 
 @pytest.mark.parametrize("syncs", [{}, {"sqlite": 0.0, "leveldb": 0.09}, {"sqlite": 1.0, "rocksdb": 1.1}])
-def test_databases_that_sync_alike_or_do_not_tell_need_no_word(make_store, syncs):
+def test_databases_that_sync_alike_or_do_not_count_syncs_need_no_message(make_store, syncs):
     assert not any("Syncs" in c for c in found(make_store, syncs=syncs).caveats)
 
 
@@ -399,7 +399,7 @@ def test_an_interaction_that_the_model_does_not_resolve_is_none(make_store):
     )
 
 
-def test_factors_without_a_test_are_told_by_their_means(make_store):
+def test_factors_without_a_test_are_reported_by_their_means(make_store):
     findings = found(make_store, **(TWO_FACTORS | {"blocks": 1}))
     assert [e.factors for e in findings.effects] == [("threads",), ("target",)]
     assert all(e.share is None and e.text.endswith("; not tested.") for e in findings.effects)

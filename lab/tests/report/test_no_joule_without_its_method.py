@@ -322,6 +322,6 @@ def test_the_walk_finds_a_parquet_file_that_forgot_the_method(
         (html_naked, '<svg aria-label="modelled"><text>W</text></svg>', '<svg aria-label=""><text>W</text></svg>'),
     ],
 )  # fmt: skip
-def test_the_walk_tells_a_naked_figure_from_a_dressed_one(look: Any, good: object, bad: object) -> None:
+def test_the_walk_distinguishes_a_figure_with_its_method_from_one_without(look: Any, good: object, bad: object) -> None:
     assert list(look(good)) == []
     assert list(look(bad))

@@ -30,7 +30,7 @@ def test_watts_of_disturbed_runs_are_shown_and_not_compared(make_store):
     assert any("energies are shown and not compared" in c for c in findings.caveats)
 
 
-def test_a_verdict_on_what_is_no_energy_stays_and_the_watts_are_told_beside(make_store):
+def test_a_verdict_on_what_is_no_energy_stays_and_the_watts_are_reported_beside(make_store):
     declared = f'responses = ["throughput_ops_s", "{ENERGY}"]'
     told = found(make_store, analysis=declared, other_cpu={4: 0.2}).headline
     assert told.startswith("rocksdb or leveldb is the fastest") or "is the fastest" in told
@@ -96,6 +96,6 @@ def test_the_terminal_says_it(make_store, tmp_path):
 
 
 @pytest.mark.parametrize("share", [0.013, 0.1, 1.0])
-def test_shares_are_told_in_two_digits(make_store, share):
+def test_shares_are_reported_in_two_digits(make_store, share):
     words = found(make_store, other_cpu={1: share}).headline
     assert {0.013: " 1.3 % ", 0.1: " 10 % ", 1.0: " 100 % "}[share] in words

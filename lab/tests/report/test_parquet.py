@@ -137,7 +137,7 @@ def run(levels: dict[str, Any], **fields: Any) -> Run:
     return Run(fields.pop("index", 0), 0, levels, "finished", **fields)
 
 
-def test_levels_keep_their_kind_and_attempts_are_told_apart(store: Store, tmp_path: Path) -> None:
+def test_levels_keep_their_kind_and_attempts_are_distinguished(store: Store, tmp_path: Path) -> None:
     experiment = store.find()
     factors = {"flag": [True, False], "share": [1, 0.5], "mixed": ["a", 1]}
     design = replace(experiment, spec=experiment.spec.model_copy(update={"factors": factors}))
@@ -266,7 +266,9 @@ def test_a_time_that_nothing_ties_to_the_hosts_is_null(tmp_path: Path) -> None:
 # What can go wrong
 
 
-def test_without_pyarrow_the_way_out_is_told(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyarrow_the_message_names_the_remedy(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     answer = told(store, "--parquet", str(tmp_path / "x"))
     assert answer.exit_code == 2
@@ -275,7 +277,7 @@ def test_without_pyarrow_the_way_out_is_told(store: Store, tmp_path: Path, monke
     assert told(store, "--csv").exit_code == 0
 
 
-def test_what_cannot_be_written_is_told_and_leaves_what_was_there(
+def test_what_cannot_be_written_is_reported_and_leaves_what_was_there(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "cannot be written: No such file" in told(store, "--parquet", str(tmp_path / "none" / "x")).stderr

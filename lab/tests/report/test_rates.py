@@ -102,7 +102,7 @@ def test_the_pictures_of_a_study_at_a_rate_are_of_both_latencies_the_due_time_fi
     ]  # fmt: skip
 
 
-def test_a_missed_rate_is_told_without_the_factor_that_asks_for_it():
+def test_a_missed_rate_is_reported_without_the_factor_that_asks_for_it():
     cell = Cell({"database": "sqlite", "target": 400_000}, 1, 0, None, None, None, None, None, None, None,
                 not_sustained="does not sustain 400,000/s, reached 30,800")  # fmt: skip
     alone = dataclasses.replace(cell, levels={"target": 400_000})
@@ -132,7 +132,7 @@ def test_the_throughput_that_a_factor_asks_for_is_no_finding():
         (0.5, 0.5, "does not sustain 0.5/s, reached 0.250"),
     ],
 )
-def test_a_missed_rate_in_words(target, share, words):
+def test_the_message_of_a_missed_rate(target, share, words):
     assert not_sustained(target, share) == words
 
 

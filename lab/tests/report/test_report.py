@@ -225,7 +225,7 @@ def test_words_of_users_cannot_break_out_of_the_page(make_store):
     assert "<img" not in page
 
 
-def test_a_cause_is_told_once_with_all_cells_that_it_ended(make_store):
+def test_a_cause_is_reported_once_with_all_cells_that_it_ended(make_store):
     gone = "loading lmdb failed: no space left"
     with make_store(failed={0: gone, 1: gone, 2: "it was killed"}, blocks=2) as store:
         findings = find(store, store.find())
@@ -236,7 +236,7 @@ def test_a_cause_is_told_once_with_all_cells_that_it_ended(make_store):
     assert set(table.rows[0][0].split(", ")) == {str(one["database"]) for one in levels}
 
 
-def test_each_load_is_told_once_with_its_time(make_store):
+def test_each_load_is_reported_once_with_its_time(make_store):
     with make_store() as store:
         findings = find(store, store.find())
     table = tables.loads(findings)

@@ -49,7 +49,7 @@ def test_other_commands_ask_for_a_number(store: Path, words: list[str]) -> None:
     assert "1 of 4 runs finished). Give a number" in said
 
 
-def test_a_number_or_latest_still_means_one_and_what_is_missing_is_told(store: Path) -> None:
+def test_a_number_or_latest_still_means_one_and_what_is_missing_is_reported(store: Path) -> None:
     assert "Not complete" not in invoke(store, "show", "1").output
     assert "Not complete: 1 of 4 runs finished" in invoke(store, "show", "latest").output
     assert invoke(store, "report", "2").exit_code == 0

@@ -96,7 +96,7 @@ def test_the_line_is_the_truth_the_runs_were_drawn_from(make_store) -> None:
     assert found.to_json()["energy_against_time"]["regression"]["tests"][0]["name"] == "equal slopes"
 
 
-def test_a_run_that_leaves_something_to_the_next_is_told(make_store, monkeypatch) -> None:
+def test_a_run_that_leaves_something_to_the_next_is_reported(make_store, monkeypatch) -> None:
     with make_store(**COUNTED) as store:
         found = find(store, store.find())
     quiet = statistics.checks(found)

@@ -193,7 +193,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.mark.slow
 @needs_eco
-def test_a_federation_that_runs_already_is_told_the_policy_and_metered(folder: Path, tmp_path: Path) -> None:
+def test_a_federation_that_runs_already_gets_the_policy_and_is_metered(folder: Path, tmp_path: Path) -> None:
     servers = [FederationServer("low", 0.5, 2, 1), FederationServer("high", 1.0, 20, 10)]
     with Federation(servers, Programs.of(BUILD), folder, shares=Unlimited()) as federation:
         settings, control = federation.with_preload("low")["ECO_CONFIG"], federation.place("low").control_socket

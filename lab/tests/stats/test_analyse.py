@@ -225,7 +225,7 @@ def test_the_verdict_says_what_a_margin_does_not_show() -> None:
     assert text.endswith("does not prove that there is none; no pair is shown to be equal within 0.1 %.")
 
 
-def test_the_verdict_tells_pairs_that_are_equal_beside_a_difference() -> None:
+def test_the_verdict_names_pairs_that_are_equal_beside_a_difference() -> None:
     text = verdict(analyse(three_groups(5, 5, 9), "y", ["f"], margin=1.05))
     assert text.startswith("y depends on f")
     assert text.endswith("; 1 of 3 pairs are shown to be equal within 5 %.")

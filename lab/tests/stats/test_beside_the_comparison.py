@@ -102,7 +102,7 @@ def test_two_points_make_a_line_without_an_interval() -> None:
     assert (line.slope_ci, line.residual_sd) == (None, None)
 
 
-def test_the_margin_tells_the_same_from_not_shown_to_differ() -> None:
+def test_the_margin_distinguishes_equal_from_not_shown_to_differ() -> None:
     table = study(n=12, ratio=1.005)
     wide = analyse(table, "energy_j", ["f"], margin=1.10).pairs[0]
     narrow = analyse(table, "energy_j", ["f"], margin=1.01).pairs[0]

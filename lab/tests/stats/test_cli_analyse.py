@@ -142,7 +142,7 @@ def test_files_that_cannot_be_analysed_name_file_line_and_column(
     assert len(result.stderr.strip().splitlines()) == 1
 
 
-def test_a_missing_file_and_a_folder_are_told(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_are_reported(tmp_path: Path) -> None:
     for path in (tmp_path / "no.csv", tmp_path):
         result = run(str(path), "--response", "y", "--factors", "f")
         assert result.exit_code == 1
@@ -224,7 +224,7 @@ def test_a_line_through_modelled_energy_is_refused_before_anything_is_shown(tmp_
     assert result.stdout == ""
 
 
-def test_margin_precision_looks_distribution_order_and_aa_are_told(tmp_path: Path) -> None:
+def test_margin_precision_looks_distribution_order_and_aa_are_reported(tmp_path: Path) -> None:
     options = [
         "--margin",
         "1.1",

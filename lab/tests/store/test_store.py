@@ -128,7 +128,7 @@ def test_what_is_no_store_is_refused_and_untouched(tmp_path: Path) -> None:
         Store.open(other / "below-a-file.db", create=True)
 
 
-def test_a_damaged_store_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_damaged_store_is_reported_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     store, experiment = with_experiment(path, small_spec())
     store.record(experiment, *finished(0))

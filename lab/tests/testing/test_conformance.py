@@ -112,7 +112,7 @@ def test_an_instrument_without_outside_evidence_says_so() -> None:
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_an_instrument_without_errors_is_told_right(name: str) -> None:
+def test_an_instrument_without_errors_is_reported_right(name: str) -> None:
     instrument = registry.instrument(name)
     assert instrument.name == name
     one = run_once(instrument, 1, ideal=True)
@@ -129,7 +129,7 @@ def test_every_meter_conforms(name: str) -> None:
         assert examine(instrument, FAULT_SEEDS, fault).failings == []
 
 
-def test_a_plug_in_that_cannot_be_loaded_is_told_only_when_it_is_asked_for() -> None:
+def test_a_plug_in_that_cannot_be_loaded_is_reported_only_when_it_is_asked_for() -> None:
     broken = [EntryPoint("broken", "no.such.module:Thing", "edgejoule.conformance")]
     assert registry.names(broken) == ["broken"]
     with pytest.raises(MeterError, match="cannot be loaded: ModuleNotFoundError"):

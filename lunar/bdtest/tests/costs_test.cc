@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Cards, Fit,
                          testing::Values(card_sandisk_ultra, changed(512, 4, 3e6, 1e6), changed(16384, 1, 8e6, 2e6),
                                          changed(4096, 64, 0, 50e3)));
 
-TEST(Fit, tells_of_a_request_that_fails) {
+TEST(Fit, reports_a_request_that_fails) {
   Emulated emulated;
   emulated.device.fail_at = 100;
   EXPECT_THROW((void)bdtest::fit_card(

@@ -37,7 +37,7 @@ TEST(Csv, fields_with_and_without_quotes) {
   EXPECT_EQ(records_of("\"two\r\nlines\",2\n"), (std::vector<Record>{{"two\r\nlines", "2"}}));
 }
 
-TEST(Csv, an_empty_field_is_told_from_an_empty_text) {
+TEST(Csv, an_empty_field_is_distinguished_from_an_empty_text) {
   EXPECT_EQ(records_of(",\"\",\n"), (std::vector<Record>{{"NULL", "", "NULL"}}));
 }
 

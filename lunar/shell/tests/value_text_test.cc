@@ -81,7 +81,7 @@ TEST(ValueText, texts_and_blobs_of_any_bytes_read_back_as_they_were) {
   }
 }
 
-TEST(ValueText, null_is_told_from_an_empty_text) {
+TEST(ValueText, null_is_distinguished_from_an_empty_text) {
   std::string line;
   shell::append_csv(line, lunar_value{});
   line += ',';
@@ -89,7 +89,7 @@ TEST(ValueText, null_is_told_from_an_empty_text) {
   EXPECT_EQ(line, ",\"\"");
 }
 
-TEST(ValueText, what_is_not_of_the_columns_type_is_refused_in_words) {
+TEST(ValueText, what_is_not_of_the_columns_type_is_refused_with_a_message) {
   EXPECT_EQ(complaint_about("abc", LUNAR_INT64), "\"abc\" is no integer of 64 bits");
   EXPECT_EQ(complaint_about("128", LUNAR_INT8), "\"128\" is no integer from -128 to 127");
   EXPECT_EQ(complaint_about("-128", LUNAR_INT8), "none");

@@ -222,7 +222,7 @@ TEST_F(Mongodb, a_paused_server_hits_the_time_limit) {
 TEST_F(Mongodb, a_refused_connection_says_where_and_what_to_do) { expect_a_refused_connection_to_say_what_to_do(); }
 
 // A server without users, and the stand-in, refuse every password.
-TEST_F(Mongodb, a_refused_password_is_told_but_not_shown) {
+TEST_F(Mongodb, a_refused_password_is_reported_but_not_shown) {
   start();
   set("user", "tester");
   set("password", "a-wrong-secret");
@@ -304,7 +304,7 @@ TEST_F(Mongodb, what_was_settled_is_there_after_kill) {
   expect_rows(*database, 300);
 }
 
-TEST_F(Mongodb, settling_makes_a_checkpoint_and_tells_it) {
+TEST_F(Mongodb, settling_makes_a_checkpoint_and_reports_it) {
   share();
   set("watch_ms", "0");
   const auto database = open();
@@ -319,7 +319,7 @@ TEST_F(Mongodb, settling_makes_a_checkpoint_and_tells_it) {
   EXPECT_EQ(events[0].kind, DatabaseEvent::Kind::checkpoint);
 }
 
-TEST_F(Mongodb, tells_the_cpu_time_of_its_server) {
+TEST_F(Mongodb, reports_the_cpu_time_of_its_server) {
   share();
   const auto database = open();
   if (!database->server_cpu_ns()) GTEST_SKIP() << "the server is elsewhere";

@@ -161,7 +161,7 @@ TEST_F(Postgres, says_which_database_and_user_are_unknown) {
   EXPECT_NE(open_error().find("postgres.user"), std::string::npos) << open_error();
 }
 
-TEST_F(Postgres, a_wrong_password_is_told_but_not_shown) {
+TEST_F(Postgres, a_wrong_password_is_reported_but_not_shown) {
   start();
   (void)column(properties_, "CREATE ROLE tester LOGIN SUPERUSER PASSWORD 'the-right-secret'");
   (void)column(properties_,
@@ -224,7 +224,7 @@ TEST_F(Postgres, says_when_the_server_s_settings_do_not_hold_the_promise) {
   EXPECT_NE(open()->durability_how().find("does not hold"), std::string::npos);
 }
 
-TEST_F(Postgres, settling_makes_a_checkpoint_and_tells_it) {
+TEST_F(Postgres, settling_makes_a_checkpoint_and_reports_it) {
   share();
   const auto database = open();
   load(*database, 500);
@@ -246,7 +246,7 @@ TEST_F(Postgres, settling_makes_a_checkpoint_and_tells_it) {
   EXPECT_GE(*after[0].count, *before[0].count + 1);
 }
 
-TEST_F(Postgres, tells_the_log_that_its_sessions_wrote) {
+TEST_F(Postgres, reports_the_log_that_its_sessions_wrote) {
   share();
   const auto database = open();
   const auto session = database->session();
@@ -260,7 +260,7 @@ TEST_F(Postgres, tells_the_log_that_its_sessions_wrote) {
   EXPECT_GE(*after.count - *before.count, 600U);  // heap, index, commit
 }
 
-TEST_F(Postgres, tells_the_cpu_time_of_its_server) {
+TEST_F(Postgres, reports_the_cpu_time_of_its_server) {
   share();
   expect_the_cpu_time_of_the_server(*open());
 }
@@ -324,7 +324,7 @@ class Citus : public Postgres {
   std::array<std::unique_ptr<TestServer>, 2> workers_;
 };
 
-TEST_F(Citus, rows_lie_at_the_workers_as_often_as_told) {
+TEST_F(Citus, rows_lie_at_the_workers_as_often_as_configured) {
   for (const int copies : {1, 2}) {
     (void)column(properties_, "DROP TABLE IF EXISTS usertable");
     set("shard_replication_factor", std::to_string(copies));

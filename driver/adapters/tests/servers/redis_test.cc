@@ -164,7 +164,7 @@ TEST_F(Redis, a_paused_server_hits_the_time_limit) {
 
 TEST_F(Redis, a_refused_connection_says_where_and_what_to_do) { expect_a_refused_connection_to_say_what_to_do(); }
 
-TEST_F(Redis, a_wrong_password_is_told_but_not_shown) {
+TEST_F(Redis, a_wrong_password_is_reported_but_not_shown) {
   start({"--requirepass", "the-right-secret"});
   EXPECT_NE(open_error().find("redis.password_env"), std::string::npos) << open_error();
   set("password", "a-wrong-secret");
@@ -252,7 +252,7 @@ TEST_F(Redis, says_when_the_server_s_settings_do_not_hold_the_promise) {
   EXPECT_EQ(open(Durability::power)->options().at("appendfsync"), "always");
 }
 
-TEST_F(Redis, settling_writes_the_snapshot_that_is_owed_and_tells_it) {
+TEST_F(Redis, settling_writes_the_snapshot_that_is_owed_and_reports_it) {
   start({"--save", "3600 1"});
   set("watch_ms", "0");
   const auto database = open();
@@ -268,7 +268,7 @@ TEST_F(Redis, settling_writes_the_snapshot_that_is_owed_and_tells_it) {
   EXPECT_TRUE(events_.take().empty());
 }
 
-TEST_F(Redis, tells_the_cpu_time_of_its_server) {
+TEST_F(Redis, reports_the_cpu_time_of_its_server) {
   start();
   expect_the_cpu_time_of_the_server(*open());
 }
