@@ -1,4 +1,4 @@
-"""What an experiment found: numbers and sentences, from the store. No HTML, no colours."""
+"""The results of a stored experiment as numbers and sentences, without HTML and colours."""
 
 from edgejoule.findings.find import find
 from edgejoule.findings.model import (
