@@ -16,7 +16,7 @@ _CLIENTS = {"driver": "edgejoule-driver", "ycsb": "the real Java YCSB", "command
 
 
 def effective_responses(spec: Spec, runs: Sequence[Run]) -> list[str]:
-    """Returns the responses to analyse, from the specification and the runs' responses; the first is the primary one."""
+    """Returns the names of the responses to analyse, the primary one first."""
     responses = [r for run in runs for r in run.responses]
     modelled = any(r.method == Method.MODELLED for r in responses)
     return told_responses(spec.analysis.responses, {r.name for r in responses}, modelled=modelled)
