@@ -23,7 +23,7 @@ _GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock")
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing about the machine. value: None exactly when `why` says why it could not be read. words: for people."""
+    """One thing about the machine. value: None exactly when `why` gives the reason. words: the text for people."""
 
     group: str
     name: str
@@ -49,9 +49,9 @@ class Examination:
 
 
 def examine(folder: Path, seconds: float, root: Path = Path("/")) -> Examination:
-    """Look at the machine and measure the data path `folder` for about three times `seconds` (0: not at all).
+    """Inspects the machine and measures the data path `folder` for about three times `seconds` (0: not at all).
 
-    root: where /proc and /sys are looked for (tests emulate a board).
+    root: the folder with /proc and /sys (tests emulate a board).
     """
     found = environment.capture(folder, root)
     facts = [

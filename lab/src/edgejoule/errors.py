@@ -59,6 +59,6 @@ class BusyError(EdgejouleError):
 
 
 class StudyInterruptedError(EdgejouleError):
-    """The user stopped a study. The message says what is stored and how to go on."""
+    """The user stopped a study. The message names what is stored and the command that continues."""
 
     exit_code = 130

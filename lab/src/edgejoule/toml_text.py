@@ -7,7 +7,7 @@ from typing import Any
 
 
 def loads(text: str) -> dict[str, Any]:
-    """The table that the text describes. Raises tomllib.TOMLDecodeError for every text that is none."""
+    """The table that the text describes. Raises tomllib.TOMLDecodeError for invalid text."""
     try:
         return tomllib.loads(text)
     except RecursionError as error:

@@ -12,7 +12,7 @@ from edgejoule.meters.plugins.profile.usage import MachineUsage
 
 
 class LoadedMachine(Protocol):
-    """What is loaded. Times in ns on CLOCK_MONOTONIC."""
+    """One stage of load. Times in ns on CLOCK_MONOTONIC."""
 
     def begin(self, stage: Stage, end_ns: int) -> None:
         """Start the stage's load; it lasts until end_ns at the latest."""
@@ -63,7 +63,7 @@ class StageTiming:
 def drive(
     stages: Sequence[Stage], machine: LoadedMachine, pace: StageTiming, told: Callable[[Stage], None] = lambda _: None
 ) -> list[StageRun]:
-    """Do all stages in their order; told is called at the begin of each."""
+    """Runs all stages in order; calls `told` when each begins."""
     found = []
     for stage in stages:
         told(stage)

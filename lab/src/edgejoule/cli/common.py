@@ -109,7 +109,7 @@ class Commands(click.Group):
                 fail("the current folder was deleted; change to another one", 1)
             raise
         except BrokenPipeError:
-            sys.stderr.close()  # the reader has gone; there is nobody to tell
+            sys.stderr.close()  # the reader of the output has gone
             sys.exit(1)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

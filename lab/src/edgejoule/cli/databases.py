@@ -193,7 +193,7 @@ def snapshot(name: str, target: Path, folder: Path) -> None:
     """
     server = _running(name, folder)
     if target.exists():
-        snapshots.about_of(target)  # what is no snapshot is not replaced, and nothing is stopped for it
+        snapshots.about_of(target)  # refuse a folder that is no snapshot before the server is stopped
     again = _same(server)
     server.stop()
     try:

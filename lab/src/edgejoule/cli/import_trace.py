@@ -72,7 +72,7 @@ interval_options = option_group("intervals", IntervalOptions, _INTERVALS)
 
 @dataclass(frozen=True)
 class _Part:
-    """An interval of the trace and its energy; of a run, how the trace is tied to it, and what is doubtful with it."""
+    """An interval of the trace and its energy; of a run, how the trace is tied to it, and its flags."""
 
     name: str
     energy: Energy

@@ -22,7 +22,7 @@ from edgejoule.meters.sampler import LivePower
 from edgejoule.store import Experiment, ResponseValue, Run
 from edgejoule.study.study import Study
 
-_STANDING = {"settle": "settling", "quiet": "open and quiet"}  # phases in which no operation is told
+_STANDING = {"settle": "settling", "quiet": "open and quiet"}  # phases without progress of operations
 
 
 class _TimeLeft(ProgressColumn):

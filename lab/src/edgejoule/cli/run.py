@@ -152,7 +152,7 @@ def run(
     )  # fmt: skip
     _finish(store, experiment, say, output, as_json)
     if idle:
-        return  # the command that measured these runs has told of flags and failures
+        return  # the command that measured these runs has reported flags and failures
     flagged = [r for r in runs if r.flags]
     failed = [r for r in runs if r.status == "failed"]
     if failed:
@@ -179,7 +179,7 @@ def _chosen(spec: Spec, only: Sequence[str]) -> Callable[[PlannedRun], bool]:
 
 
 def _check_writable(output: Path) -> None:
-    """Better told before an hour of measuring than after it."""
+    """Checks before the study what would fail after it."""
     try:
         tempfile.NamedTemporaryFile(dir=output.parent).close()
     except OSError as error:

@@ -53,7 +53,7 @@ class Aligned:
 def by_markers(recording: Trace, markers: Sequence[Marker]) -> Aligned:
     """Find the markers anywhere in a recording, whatever its times count from.
 
-    Raises DataError when none is visible, when it cannot be told which one is, and when the clock runs as no crystal
+    Raises DataError when none is visible, when it is ambiguous which one is, and when the clock runs as no crystal
     does.
     """
     origin_ns = int(recording.t_ns[0]) - markers[0].start_ns  # so that shifts are small numbers
@@ -87,7 +87,7 @@ def _seen_at_s(local: Trace, marker: Marker, shift_s: float) -> float:
 
 
 def _first_shift(local: Trace, markers: Sequence[Marker]) -> float:
-    """The shift of the recording against the host, within what a marker's place tells."""
+    """The shift of the recording against the host, within the uncertainty of a marker's place."""
     length_s = float(local.t_ns[-1] - local.t_ns[0]) / 1e9
     middle_s = ((int(local.t_ns[0]) + int(local.t_ns[-1])) / 2 - markers[0].start_ns) / 1e9
     best = sight(local, markers[0], length_s / 2 + 1, middle_s)

@@ -275,7 +275,7 @@ def _datagram(number: int, t1_ns: int, t2_ns: int, t3_ns: int, token: bytes) -> 
 
 
 def _read(datagram: bytes, token: bytes) -> tuple[int, int, int, int] | None:
-    """Number, t1, t2, t3; None for what is not ours, damaged, or made with another token."""
+    """Returns number, t1, t2, t3; None for a packet that is foreign, damaged, or made with another token."""
     head, mac = datagram[: _HEAD.size], datagram[_HEAD.size :]
     if len(datagram) != _DATAGRAM_BYTES or not hmac.compare_digest(
         hmac.digest(token, head, "sha256")[:_MAC_BYTES], mac

@@ -31,13 +31,13 @@ from edgejoule.meters.trace import Trace
 
 CHIP_S = 0.107
 CHIPS = (1, 1, 1, 1, 0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 0)
-QUIET_CHIPS = 5  # before and after: part of what is looked for
+QUIET_CHIPS = 5  # before and after: part of the pattern that is searched
 FALSE_ALARM = 1e-3
 EDGE_S = 0.002  # half width: how long load takes to become power (scheduler, regulator, capacitors of the supply)
 INTERVAL_S_MAX = 0.11  # between samples; slower than a chip shows no pattern
 QUIET_S = QUIET_CHIPS * CHIP_S
 BURST_S = len(CHIPS) * CHIP_S + 2 * QUIET_S  # all that a marker takes
-REST_S = 2.0  # at least, before idle power is looked at: a burst leaves clocks up for tenths of a second, and heat
+REST_S = 2.0  # at least, before idle power is checked: a burst leaves clocks up for tenths of a second, and heat
 SEARCH_S = 2.0
 COARSE_S = 0.01
 FINE_S = 0.001
@@ -69,7 +69,7 @@ class Sighting:
     """Where a trace shows a marker.
 
     shift_s: the trace's time minus the host's, None exactly when missing_reason says why. uncertainty_s: standard
-    (k=1). correlation: of power and pattern at the best shift; correlation_min: what it takes to be visible.
+    (k=1). correlation: of power and pattern at the best shift; correlation_min: below it, not visible.
     step_w: by how much the marker raised the power.
     """
 
@@ -111,7 +111,7 @@ def burst(burners: Burners | None = None) -> Marker:
 
 
 def sight(trace: Trace, marker: Marker, search_s: float = 5.0, about_s: float = 0.0) -> Sighting:
-    """Look for the marker at shifts within about_s +- search_s of the trace's times against the marker's.
+    """Searches the marker at shifts within about_s +- search_s of the trace's times against the marker's.
 
     trace: its times are what they are, on whatever clock; energies of an accumulator are differenced. A trace too slow
     or too gappy gives a Sighting without a shift.

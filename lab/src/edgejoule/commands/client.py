@@ -1,4 +1,4 @@
-"""One run of a command: start what it needs, supervise it, let its server settle; the events of that in order.
+"""One run of a command: start what it needs, supervise it, let its server settle. Returns the events in order.
 
 The events are those of the driver as far as a command has them: start, active, active_end, settled, end. It counts no
 operations and times none.
@@ -36,10 +36,10 @@ OWN_FOLDER = "command"  # below a run's folder, beside what a server of the run 
 
 @dataclass(frozen=True)
 class CommandRun:
-    """What a command did in one run: its repetitions, and what it printed to standard output and error together.
+    """The result of a command in one run: its repetitions, and its output to standard output and error together.
 
     output_bytes: printed in all. served: by a server that the study started for it. durability: what of an acknowledged
-    write that server has on storage, in its own words. parts: of a command on several servers, what it did on each.
+    write that server has on storage, as that server describes it. parts: results by server, of several.
     """
 
     repetitions: Sequence[Repetition]
@@ -76,7 +76,7 @@ def surroundings(
 
 
 def _seed(planned: PlannedRun, server: str) -> int:
-    """The block's; on the second and each further server one of its own."""
+    """Returns the block's seed; each further server has a different one."""
     assert planned.command is not None
     if server in planned.command.servers[1:]:
         return random.Random(f"{planned.seed} {server}").randrange(2**63)

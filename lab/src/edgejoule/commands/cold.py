@@ -1,4 +1,4 @@
-"""A cold page cache before a command: dropped for the whole machine, and looked at for the files of its data."""
+"""A cold page cache before a command: dropped for the whole machine, and checked for the files of its data."""
 
 from __future__ import annotations
 

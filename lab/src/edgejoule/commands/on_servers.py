@@ -1,6 +1,6 @@
 """A command on several servers of a federation at once: started together, its figures joined.
 
-Each server has a folder, a seed and an output of its own. Of the joint run, times are from the first start to the last
+Each server has its own folder, seed and output. Of the joint run, times are from the first start to the last
 end, amounts are sums, and the peak memory is the largest; a response that the experiment declares is joined as it says.
 """
 

@@ -64,7 +64,7 @@ class Output:
             del self._kept[:-BYTES_MAX]
 
     def text(self) -> str:
-        """What is kept of a command that has ended."""
+        """The stored output of a command that has ended."""
         return bytes(self._kept[-BYTES_MAX:]).decode("utf-8", errors="replace")
 
 

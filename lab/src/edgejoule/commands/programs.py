@@ -71,7 +71,7 @@ class Surroundings:
         return SupervisedCommand(self.argv(words, environment), environment, cwd, source, output)
 
     def cwd(self, data: Path) -> Path:
-        """Where the command runs, and what is done before and after each run."""
+        """Where the command runs, and the commands before and after each run."""
         return self.path(self.workload.cwd) if self.workload.cwd else data
 
     def measured(self, data: Path, output: Output) -> SupervisedCommand:

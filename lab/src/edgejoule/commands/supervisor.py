@@ -1,7 +1,7 @@
 """The native supervisor as a process: runs a command, measures its process tree, ends what the command leaves behind.
 
 The supervisor is a program that writes JSON lines (supervisor/README.md); its code is not known here. It runs in a
-session of its own: Ctrl-C reaches edgejoule alone, which stops the supervisor, which ends the command's processes.
+own session: Ctrl-C reaches edgejoule alone, which stops the supervisor, which ends the command's processes.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class SupervisedCommand:
     """A program and its surroundings. argv: without a shell. env: the whole environment. stdin: None for no input.
 
     output: takes standard output, None discards it. errors: takes standard error, None: the same file as `output`.
-    Each repetition writes both files anew, so that they end with those of the last one.
+    Each repetition overwrites both files, so that they hold the output of the last one.
     """
 
     argv: Sequence[str]
@@ -135,7 +135,7 @@ class Supervised:
     The repetitions end with the first failed one, unless ignore_failure keeps non-zero exit codes; a death by signal
     always ends them. keep: run() returns after the command's exit, and its descendants go on until stop().
     phase: a line of the output that it matches begins a phase, named by its first group (without one, by the match);
-    repetitions do not write their output anew then. member: what the command's processes belong to while they run.
+    repetitions do not overwrite their output then. member: what the command's processes belong to while they run.
     """
 
     def __init__(
@@ -339,7 +339,7 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end_session(session: int) -> None:
-    """Kill what is left of a supervisor's session after it was killed itself; it ended nothing then."""
+    """Kills the rest of a supervisor's session after the supervisor itself was killed."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # the process has ended meanwhile
             fields = stat.read_text(errors="replace").rpartition(")")[2].split()

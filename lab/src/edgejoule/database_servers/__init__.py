@@ -1,4 +1,4 @@
-"""Databases with processes of their own: started for a study on this machine, configured, watched and stopped."""
+"""Databases that run as server processes: started for a study on this machine, configured, watched and stopped."""
 
 from __future__ import annotations
 

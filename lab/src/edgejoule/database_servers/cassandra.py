@@ -1,4 +1,4 @@
-"""Apache Cassandra: one to nine nodes on this machine, each a Java virtual machine on a loopback address of its own."""
+"""Apache Cassandra: one to nine nodes on this machine, each a Java virtual machine on its own loopback address."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class Cassandra(DatabaseServer):
         return str(self._ask(number, "SELECT release_version FROM system.local")[0]["release_version"])
 
     def connection(self) -> Mapping[str, object]:
-        """Hosts, port, and the ports by which its nodes are told to flush."""
+        """Returns hosts, port, and the ports that make its nodes flush."""
         jmx = ",".join(str(self.ports[f"jmx{number + 1}"]) for number in range(self._count))
         return {"hosts": ",".join(self._hosts), "port": self.ports["native"], "jmxports": jmx}
 

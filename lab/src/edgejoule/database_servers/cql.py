@@ -24,7 +24,7 @@ Value = str | int | float | bytes | None
 
 
 class CqlError(Exception):
-    """The node refused a query; its own words."""
+    """The node refused a query. The message is the node's."""
 
 
 class Connection:

@@ -1,5 +1,5 @@
 """A server that the user runs: a study works on it with what the user has loaded, and neither starts, configures, stops
-nor empties it. All that is known of it is what its client tells.
+nor empties it. Only its client reports on it.
 """
 
 from __future__ import annotations
@@ -68,5 +68,5 @@ def external(kind: type[DatabaseServer]) -> type[ExternalServer]:
 
 
 def is_local(host: str) -> bool:
-    """As far as its name tells; a path is that of a socket."""
+    """Decides by the name alone; a path is a socket's."""
     return host in ("localhost", "::1") or host.startswith(("/", "127."))

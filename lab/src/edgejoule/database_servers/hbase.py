@@ -1,6 +1,6 @@
 """Apache HBase: one Java virtual machine on the local file system, or region servers on an HDFS and a ZooKeeper.
 
-Distributed, every part is a virtual machine of its own: a name node, data nodes and region servers as many as asked
+Distributed, every part is a Java virtual machine: a name node, data nodes and region servers as many as asked
 for, a ZooKeeper, a master.
 """
 
@@ -265,7 +265,7 @@ class HBase(DatabaseServer):
         return sorted(found, key=lambda work: work.begin_realtime_ns)
 
     def ask_to_end(self) -> None:
-        """Region servers and master first, then what is below them."""
+        """Stops region servers and master first, then the layers below them."""
         above = [p for p in self.processes if p.name.startswith(("region-server", "hbase"))]
         rest = [p for p in self.processes if p not in above]
         end = time.monotonic() + self.stop_s * 0.6

@@ -17,7 +17,7 @@ _HIGHEST_US = 3_600_000_000
 def counts(encoded: str) -> Iterator[tuple[int, int]]:
     """Each value in µs with how often it was recorded.
 
-    Java's recorder grows while it is read, and then tells too low a highest value: room is made for an hour.
+    Java's recorder grows while it is read, and then reports too low a maximum: room is made for an hour.
     """
     envelope = base64.b64decode(encoded)
     histogram = bytearray(zlib.decompress(envelope[_ENVELOPE_BYTES:]))

@@ -1,4 +1,4 @@
-"""Servers on a Java virtual machine: where their jars are, and what Java 17 must be told to let them work."""
+"""Servers on a Java virtual machine: where their jars are, and the options that Java 17 needs to run them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def found(name: str, jar: str) -> FoundServer:
 
 @cache
 def java_version() -> int | None:
-    """The major one of `java`; None: there is none."""
+    """Returns the major version of `java`; None without Java."""
     path = program("java")
     if path is None:
         return None
@@ -68,5 +68,5 @@ def opened() -> list[str]:
 
 
 def java(class_path: Iterable[object], *words: str) -> list[str]:
-    """The command of a program. words: flags, the class, its arguments."""
+    """Returns a program's argv. words: flags, the class, its arguments."""
     return [program("java") or "java", *opened(), "-cp", ":".join(map(str, class_path)), *words]

@@ -196,7 +196,7 @@ class MongoDB(DatabaseServer):
         return [] if self._stands_in else [work for line in lines_of(self.log_of("mongod")) if (work := work_in(line))]
 
     def _ask(self, command: str, wait_s: float = ANSWER_S) -> Document:
-        """By a client of its own for each question: one that stays open asks the server by itself during a run."""
+        """Opens a client for each request: one that stays open would poll the server during a run."""
         from pymongo import MongoClient
         from pymongo.errors import PyMongoError
 
@@ -212,7 +212,7 @@ class MongoDB(DatabaseServer):
 
 
 def work_in(line: str) -> Work | None:
-    """Of a line of mongod's log; it tells that a checkpoint is made, not how long that took."""
+    """Parses a line of mongod's log, which reports a checkpoint but not its duration."""
     if "saving checkpoint snapshot" not in line:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Options of a server: what it can be told, with defaults, presets, and settings of its own passed through."""
+"""Options of a server, with defaults and presets; the server's own settings are passed through."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def effective(
     presets: Mapping[str, Mapping[str, str]],
     asked: Mapping[str, object],
 ) -> dict[str, str]:
-    """Every option's value, and what is passed through. Raises UsageError for what the server does not have."""
+    """Returns every option's value, and the settings passed through. Raises UsageError for unknown options."""
     told = {name: _text(value) for name, value in asked.items()}
     for name, value in told.items():
         if name.startswith(OWN) and len(name) > len(OWN):

@@ -1,4 +1,4 @@
-"""PostgreSQL: a cluster of its own below the folder; with Citus a coordinator and workers, each a cluster of its own.
+"""PostgreSQL: a cluster of its own below the folder; with Citus a coordinator and workers, each a separate cluster.
 
 As root they run as the user postgres, for PostgreSQL refuses root.
 """
@@ -228,7 +228,7 @@ class Postgres(DatabaseServer):
         return counted
 
     def _await_end_of_sessions(self) -> None:
-        """What a session did is in the statistics when its process has ended; Citus keeps some of its own for ever."""
+        """A session's work appears in the statistics when its process has ended. Citus keeps some sessions open."""
         end = time.monotonic() + _SESSIONS_END_S
         for cluster in self.clusters():
             while self.sql(_SESSIONS, cluster) != "0" and time.monotonic() < end:
@@ -262,7 +262,7 @@ class Postgres(DatabaseServer):
             process.ask_to_end(signal.SIGINT)
 
     def sql(self, statement: str, cluster: Cluster | None = None, database: str = DATABASE) -> str:
-        """What a statement gives; of the cluster that clients speak to unless told. Raises NotReadyError with why."""
+        """Returns a statement's result, by default of the cluster that clients use. Raises NotReadyError."""
         port = cluster.port if cluster else self.ports["port"]
         words = [
             _tool("psql"), "-h", LOOPBACK, "-p", str(port), "-U", USER, "-d", database, "-X", "-A", "-t",
@@ -314,7 +314,7 @@ def _system_user() -> pwd.struct_passwd | None:
 
 
 def _as_user(*more: str) -> list[str]:
-    """Words that make a program of root one of the user, who may pass through root's folders to its own."""
+    """Returns the argv prefix that runs a program as the user, who may pass through root's folders."""
     user = _system_user()
     if os.geteuid() != 0 or user is None:
         return []

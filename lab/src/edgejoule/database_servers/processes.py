@@ -1,6 +1,6 @@
-"""Processes of a database server: in groups of their own, known by pid and start time, stopped in bounded time.
+"""Processes of a database server: each in its own group, identified by pid and start time, stopped in bounded time.
 
-A pid alone does not tell a process: it is given again. With the time of its start, in the kernel's ticks, it does.
+A pid alone is reused. With the start time, in the kernel's ticks, it identifies a process.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class NodeProcess:
         return self.runs() and state_of(self.pid) == "T"
 
     def ending(self) -> str:
-        """How it ended, in words."""
+        """Describes how it ended."""
         code = self._popen.poll() if self._popen is not None else None
         if code is None:
             return "has ended"
@@ -90,7 +90,7 @@ class NodeProcess:
         return True
 
     def kill(self) -> None:
-        """With its whole group, and its children that have groups of their own."""
+        """Kills its whole group, and its children in other groups."""
         self.asked_to_end = True
         if not self.runs():
             return
@@ -121,7 +121,7 @@ class NodeProcess:
         return self._most
 
     def rss_bytes(self) -> int:
-        """Resident memory with its children; what they share by shared memory is counted once."""
+        """Returns resident memory with its children; shared memory counts once."""
         own, shared = 0, 0
         for pid in (self.pid, *children_of(self.pid)):
             with contextlib.suppress(OSError, ValueError):
@@ -136,13 +136,13 @@ _RSS = ("RssAnon", "RssFile", "RssShmem")
 
 
 def started_ticks(pid: int) -> int | None:
-    """When a process started, in ticks since the machine did; None: there is none."""
+    """Returns a process's start time, in ticks since boot; None when there is no such process."""
     fields = _stat(pid)
     return int(fields[19]) if fields else None
 
 
 def state_of(pid: int) -> str | None:
-    """R, S, D, T (stopped), Z ...; None: there is none."""
+    """Returns the state: R, S, D, T (stopped), Z ...; None when there is no such process."""
     fields = _stat(pid)
     return fields[0] if fields else None
 

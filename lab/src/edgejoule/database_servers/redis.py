@@ -1,4 +1,4 @@
-"""Redis: everything in memory; what is on storage is decided by `persistence`."""
+"""Redis: everything in memory; `persistence` decides what is on storage."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Redis(DatabaseServer):
         return found + [Work(kind, at, None, f"{detail}, not ended") for kind, (at, detail) in begun.items()]
 
     def ask_to_end(self) -> None:
-        """Its data are written also where persistence is none: what is stopped can be started again."""
+        """Writes the data also where persistence is none, so that a stopped server can be started again."""
         from redis import ConnectionError, RedisError, TimeoutError
 
         keep = not self.settings["persistence"].startswith("aof")

@@ -84,7 +84,7 @@ class NotReadyError(Exception):
 
 
 class DatabaseServer(abc.ABC):
-    """folder: its own. options: as asked for. prefix: words before every command (a memory group). outlives: it goes on
+    """folder: its own. options: as requested. prefix: argv before every command (a memory group). outlives: it goes on
     when this program ends, until somebody stops it.
     """
 
@@ -98,7 +98,7 @@ class DatabaseServer(abc.ABC):
     replication_option: ClassVar[str] = ""  # of server or client: what a study calls replication_factor
     start_s: ClassVar[float] = 30.0  # the longest a start may take
     stop_s: ClassVar[float] = 20.0  # between asking it to end and SIGKILL
-    connection_options: ClassVar[Sequence[str]] = ("host", "port")  # of its client: what connection() tells
+    connection_options: ClassVar[Sequence[str]] = ("host", "port")  # from connection(), for its client
     ports_wanted: ClassVar[Sequence[str]] = ("port",)
     observed: ClassVar[bool] = True  # its processes, files and logs are known here
 
@@ -130,7 +130,7 @@ class DatabaseServer(abc.ABC):
         return None
 
     def missing(self) -> str | None:
-        """Why what its options ask for is not here, with the way to it, although `found` is; None: it is."""
+        """Returns why its options cannot be met although `found` is here, with a remedy; None if they can."""
         return None
 
     def copies_max(self) -> int:
@@ -139,7 +139,7 @@ class DatabaseServer(abc.ABC):
 
     @property
     def stand_in(self) -> str:
-        """What runs in place of the product, in words; empty: the product itself."""
+        """Names the program that runs in place of the product; empty for the product itself."""
         return ""
 
     @abc.abstractmethod
@@ -156,10 +156,10 @@ class DatabaseServer(abc.ABC):
 
     @abc.abstractmethod
     def connection(self) -> Mapping[str, object]:
-        """What its client is told, by the names of the client's options without prefix: host, port ..."""
+        """Returns the client's options without prefix: host, port ..."""
 
     def durability(self) -> str:
-        """What of an acknowledged write is on storage, in the words of its own settings."""
+        """Describes what of an acknowledged write is on storage, by its own settings."""
         return "as its settings say"
 
     def settled(self) -> Settled:
@@ -167,14 +167,14 @@ class DatabaseServer(abc.ABC):
         return Settled(True, "it does not say")
 
     def settle(self) -> None:  # noqa: B027
-        """Ask it to write out what it holds in memory, where it can."""
+        """Makes it write its memory to storage, where it can."""
 
     def operations(self) -> Mapping[str, int]:
         """Operations of clients it counted since it started, by its own names; empty where it does not count."""
         return {}
 
     def work(self) -> Sequence[Work]:
-        """What it did on its own account since it started, as far as it reports it."""
+        """Returns its background work since it started, as far as it reports it."""
         return ()
 
     def ask_to_end(self) -> None:
@@ -279,7 +279,7 @@ class DatabaseServer(abc.ABC):
         return bool(self.processes) and all(process.runs() for process in self.processes)
 
     def trouble(self) -> str | None:
-        """A process that has ended, or that somebody made stand still, in words; None: there is none."""
+        """Describes a process that has ended or was stopped; None when all run."""
         for process in self.processes:
             who = self.name if len(self.processes) == 1 else f"{self.name}'s {process.name}"
             if not process.runs():
@@ -289,7 +289,7 @@ class DatabaseServer(abc.ABC):
         return None
 
     def check_runs(self, when: str) -> None:
-        """Raises DatabaseError when a process has ended, with its last words."""
+        """Raises DatabaseError when a process has ended, with its last output."""
         for process in self.processes:
             if not process.runs():
                 raise DatabaseError(f"{self.name} {process.ending()} {when}; {self.last_words(process.name)}")
@@ -337,7 +337,7 @@ class DatabaseServer(abc.ABC):
             time.sleep(_LOOK_S)
 
     def stop(self) -> str:
-        """With its data kept; SIGKILL when it does not end in time. How it went, in words."""
+        """Stops it and keeps its data; SIGKILL when it does not end in time. Describes the outcome."""
         begin = time.monotonic()
         end = begin + self.stop_s
         try:
@@ -398,7 +398,7 @@ def is_free(host: str, port: int) -> bool:
 
 
 def last_lines(log: Path) -> list[str]:
-    """Of a log of any length, its last 64 KB; lines without words left out."""
+    """Returns the last 64 KB of a log of any length, without empty lines."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - (64 << 10)))

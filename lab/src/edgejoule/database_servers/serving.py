@@ -1,4 +1,4 @@
-"""A server while a client works on it: watched, measured, and its own words when something fails."""
+"""A server while a client works on it: watched, measured, and its log when something fails."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Serving:
         )
 
     def database_events(self, begin_ns: int, end_ns: int) -> list[dict[str, Any]]:
-        """What the server did on its own account between two times of CLOCK_MONOTONIC, as the driver tells it."""
+        """Returns the server's background work between two times of CLOCK_MONOTONIC, in the driver's form."""
         ahead_ns = time.time_ns() - time.monotonic_ns()
         found = []
         for work in self.server.work():
@@ -121,7 +121,7 @@ class Serving:
         return found
 
     def cause(self, error: DatabaseError) -> str:
-        """Why a run failed: what befell the server, what its client said, and the server's last words."""
+        """Returns why a run failed: the server's incident, the client's message, and the end of the server's log."""
         words = [self.trouble or self.server.trouble() or ""]
         words += [] if self._ended_client else [str(error)]
         if self.server.observed and shutil.disk_usage(self.server.folder).free < _FULL_BYTES:
@@ -192,7 +192,7 @@ def keep_data_only(server: DatabaseServer, *, beside: str = "") -> None:
 
 
 def copy_logs(folder: Path, target: Path) -> Path | None:
-    """Those of the server in a folder; None where there are none, or no room for them."""
+    """Returns the statistics of the server in a folder; None where it has none, or the disk has no room."""
     try:
         shutil.copytree(folder / LOGS, target, dirs_exist_ok=True)
     except (OSError, shutil.Error):

@@ -22,7 +22,7 @@ def keep(server: DatabaseServer, target: Path) -> None:
         about = {"server": server.name, "version": server.version, "settings": dict(server.settings)}
         (part / _ABOUT).write_text(json.dumps(about, indent=1))
         if target.exists():
-            about_of(target)  # what is no snapshot is not replaced
+            about_of(target)  # never replace a folder that is no snapshot
             shutil.rmtree(target)
         part.rename(target)
     except OSError as error:
@@ -30,7 +30,7 @@ def keep(server: DatabaseServer, target: Path) -> None:
 
 
 def check(server: DatabaseServer, source: Path) -> None:
-    """Raises UsageError when it is none, or of another server."""
+    """Raises UsageError when it is no snapshot, or another server's."""
     about = about_of(source)
     if about.get("server") != server.name:
         raise UsageError(f"{source}: a snapshot of {about.get('server')}, not of {server.name}")
@@ -51,7 +51,7 @@ def put_back(server: DatabaseServer, source: Path) -> None:
 
 
 def about_of(source: Path) -> dict[str, object]:
-    """What a snapshot is of. Raises UsageError when it is none."""
+    """Returns the server of a snapshot. Raises UsageError when it is no snapshot."""
     try:
         told: dict[str, object] = json.loads((source / _ABOUT).read_text())
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The real Java YCSB with a binding of ours (ycsb/), as a client that tells the driver's events.
+"""The real Java YCSB with a binding of ours (ycsb/), as a client that writes the driver's events.
 
 Times are the binding's, from the first operation to the last one on CLOCK_MONOTONIC: YCSB's own run time holds the
 opening of connections, too. Latencies are YCSB's own histograms, in whole microseconds. CPU time, memory and bytes are
@@ -91,7 +91,7 @@ def client_options(adapter: str, options: Mapping[str, object]) -> dict[str, obj
 
 @cache
 def why_not() -> str | None:
-    """Why the client cannot be started here, in words; None: it can."""
+    """Returns why the client cannot be started here; None if it can."""
     found = jvm.found("ycsb", _CORE)
     if not found.available:
         return f"the real YCSB is not here ({found.why}): {found.fix}"
@@ -190,7 +190,7 @@ class YcsbClient:
         return f": {self._failure}" if self._failure else ""
 
     def _execute(self, folder: Path) -> tuple[dict[str, int] | None, str, int | None, list[str]]:
-        """What the binding said at the end, YCSB's report, the exit code (None: too late), other words."""
+        """The binding's last line, YCSB's report, the exit code (None: timed out), other output."""
         done: dict[str, int] | None = None
         words: list[str] = []
         with subprocess.Popen(
@@ -307,7 +307,7 @@ class YcsbClient:
             told.setdefault("operationcount", told["recordcount"])  # zipfian wants one, though a load does not use it
             told.pop("maxexecutiontime", None)  # of the runs: YCSB would end the load with rows missing
         elif not told.get("operationcount") and not told.get("insertproportion"):
-            told["operationcount"] = _OPERATIONS_MAX  # to YCSB 0 is none; maxexecutiontime ends it
+            told["operationcount"] = _OPERATIONS_MAX  # 0 means none to YCSB; maxexecutiontime ends it
         prefixed = {**self._options(), **self._serving.server.connection()}
         told |= {f"{task.adapter}.{name}": value for name, value in prefixed.items()}
         told |= {
@@ -343,11 +343,11 @@ class YcsbClient:
         ]
         latencies = [latency for latency in measured if latency]
         of_clients = {name: counts for name, counts in returns.items() if name != "VERIFY"}
-        # YCSB counts a read-modify-write as its read and its update, and tells only its latency beside.
+        # YCSB counts a read-modify-write as its read and its update, and reports only its latency beside.
         composed = sum(x["count"] for x in latencies if x["operation"] == _COMPOSED and x["measure"] == "service")
         ended = sum(sum(counts.values()) for counts in of_clients.values()) - composed
         failed = sum(n for counts in of_clients.values() for status, n in counts.items() if status != "OK")
-        failed = min(failed, ended)  # a read-modify-write may fail twice: such runs are told too few successes
+        failed = min(failed, ended)  # a read-modify-write may fail twice: such runs report too few successes
         active_s = (done["last_ns"] - done["first_ns"]) / 1e9
         return {
             "realtime_ns": time.time_ns(),

@@ -1,4 +1,4 @@
-"""The driver and the databases here: find the binary, ask what is built in, run it.
+"""The driver and the databases here: find the binary, list its adapters, run it.
 
 The driver is a process that writes JSON lines (schemas/driver-event.schema.json); its code is not known here.
 """
@@ -89,7 +89,7 @@ def adapters() -> dict[str, Adapter]:
 
 
 def _of_server(kind: type[DatabaseServer], client: Adapter | None) -> Adapter:
-    """A database with a process of its own: the server must be here, and a client of it."""
+    """A database with a server process: server and client must be installed."""
     found, options = kind.found(), {n: (o.meaning, o.default) for n, o in kind.options.items()}
     told = {n: o for n, o in client.options.items() if n not in kind.connection_options} if client else {}
     if binding := BINDINGS.get(kind.name):
@@ -120,7 +120,7 @@ def _adapter(listed: Mapping[str, Any]) -> Adapter:
 
 @cache
 def driver_digest() -> str:
-    """SHA-256 of the driver and its adapters, hex: what is loaded and measured may change with them."""
+    """SHA-256 of the driver and its adapters, hex: data and figures may change with them."""
     adapters_folder = driver_path().resolve().parent.parent / "lib/edgejoule"
     digest = hashlib.sha256()
     for file in (driver_path(), *sorted(adapters_folder.glob("adapter-*.so"))):
@@ -131,7 +131,7 @@ def driver_digest() -> str:
 class Driver:
     """Runs the driver once and collects its events. stop() may be called from a signal handler.
 
-    prefix: words before the command, of a program that replaces itself by it. member: what its process joins. in_step:
+    prefix: argv before the command, of a program that execs it. member: the cgroup that its process joins. in_step:
     it waits for step() twice, when the database is open and before it is closed.
     """
 
@@ -196,7 +196,7 @@ class Driver:
         return events
 
     def step(self) -> None:
-        """Let a driver that keeps step go on. One that has ended already is told by run()."""
+        """Lets a driver that works in step continue. run() reports one that has ended already."""
         process = self._process
         if process is None or process.stdin is None:
             return

@@ -118,7 +118,7 @@ class Loads:
         return PreparedDatabase(path, f"user-{key}", self._external[key] - 1)
 
     def copies(self, run: PlannedRun, count: int) -> list[Path]:
-        """That many databases of their own for a run that is executed several times."""
+        """Makes a database for each execution of a run that is executed several times."""
         folder = self._ready(run, new=run.file_system is not None, copies=count)
         paths = [folder / f"run-{i + 1}" for i in range(count)]
         for path in paths:
@@ -130,13 +130,13 @@ class Loads:
         return self._ready(run, new=False) / f"run-{server}"
 
     def copy_for(self, run: PlannedRun, server: str) -> Path:
-        """Data of its own for one of several servers that a command runs on at once."""
+        """Makes the data for one of several servers that a command runs on at once."""
         path = self.path_for(run, server)
         self._snapshots.restore(run, path)
         return path
 
     def keep_logs(self, run: PlannedRun, target: Path) -> Path | None:
-        """Those of the server of a run that failed; None where there are none, or no room for them."""
+        """Returns the data of the server of a failed run; None without data or without room."""
         return copy_logs(self._ready(run, new=False) / "run", target)
 
     def done(self, run: PlannedRun, *, failed: bool) -> None:
@@ -165,7 +165,7 @@ class Loads:
         return self._shared[unit]
 
     def close(self) -> None:
-        """Remove what is left, also what a study that was killed left behind."""
+        """Removes leftovers, also those of a killed study."""
         for base, made in self._places.items():
             made.remove()
             for path in (base / "run", base / "loads", *_beginning_with(base, "run-")):

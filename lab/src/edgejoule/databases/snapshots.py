@@ -145,7 +145,7 @@ def _told(what: str) -> Iterator[None]:
     """The system's refusals (no space, no permission) as a StoreError that says what could not be done, and where."""
     try:
         yield
-    except shutil.Error as error:  # of a whole tree: the first file tells
+    except shutil.Error as error:  # of a whole tree: the first file decides
         _, target, why = error.args[0][0]
         raise StoreError(f"{what}: {target}: {why}") from error
     except OSError as error:

@@ -1,6 +1,6 @@
 """What a planned run measures. `system_of` alone knows the kinds apart: embedded, served, external, command.
 
-A kind says what is missing here, what no run could do, how its data are loaded, and which client works on it.
+A kind reports what is missing here and what no run could do, loads its data, and names its client.
 """
 
 # ruff: noqa: D102, a method of a kind does what its base class says
@@ -546,7 +546,7 @@ def _load_properties(run: PlannedRun) -> dict[str, object]:
 
 
 def _load_time(events: Sequence[dict[str, Any]]) -> LoadTime:
-    """A snapshot is complete or it is none."""
+    """A snapshot is complete or does not exist."""
     end = next(e for e in events if e["event"] == "end")
     settled = next(e for e in events if e["event"] == "settled")
     planned = [e["operations_planned"] for e in events if e["event"] == "interval"]

@@ -1,4 +1,4 @@
-"""What a run can be told: YCSB's own property names with their types. A name in no table is refused, not ignored."""
+"""The properties of a run: YCSB's own names with their types. A name in no table is refused, not ignored."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ CORE_WORKLOADS: dict[str, dict[str, Level]] = {
     },
 }  # fmt: skip
 
-#: Properties of the other kinds that a load does not look at.
+#: Properties of the other kinds that a load ignores.
 RUN_PROPERTIES = ("maxexecutiontime", "operationcount", "reads", "writes", "benchmark_write_rate_limit", "replay.speed")
 
 #: By which a federation offloads compactions; the setting needs [servers]. eco writes the names (make schemas).
@@ -148,7 +148,7 @@ def static_server(policy: object) -> str | None:
 
 
 def complaint(name: str, value: object) -> str | None:
-    """What is wrong with this value of a known property or setting, or None. Units are in the names."""
+    """Returns the complaint about a value of a known property or setting, or None. Units are in the names."""
     kind = (ALL_PROPERTIES | SETTINGS).get(name)
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if kind == "count" and not (number and isinstance(value, int) and 0 <= value <= COUNT_MAX):

@@ -20,7 +20,7 @@ class Better(StrEnum):
 
 @dataclass(frozen=True)
 class Response:
-    """A response: stored in `unit`, told to people as `label`. is_energy: carries the meter's method."""
+    """A response: stored in `unit`, shown as `label`. is_energy: carries the meter's method."""
 
     name: str
     unit: str
@@ -105,7 +105,7 @@ OPERATIONS = {
 _STATISTICS = {
     "mean": "mean", "p50": "median", "p95": "95th percentile", "p99": "99th percentile", "p999": "99.9th percentile",
 }  # fmt: skip
-#: What a latency is measured from -> the part of its response's name, and how people are told.
+#: Start of a latency -> the part of its response's name, and its label.
 _LATENCIES = {
     "service": ("latency", "latency (service time)"),
     "intended": ("intended_latency", "latency from due time"),
@@ -165,7 +165,7 @@ def is_energy(name: str) -> bool:
 
 
 def label_of(name: str) -> str:
-    """The response as people are told it, where only its name is known."""
+    """Returns the label of a response of which only the name is known."""
     try:
         return RESPONSES[name].label
     except KeyError:
@@ -173,13 +173,13 @@ def label_of(name: str) -> str:
 
 
 def declared_label(name: str) -> str:
-    """How people are told a response that an experiment declares."""
+    """Returns the label of a response that an experiment declares."""
     base, at, server = name.partition("@")
     return base.replace("_", " ") + (f", {server}" if at else "")
 
 
 def unit_words(unit: str) -> str:
-    """The unit as people are told it: a bare number has none."""
+    """Returns the unit as it is shown: a bare number has none."""
     return "" if unit == "1" else unit
 
 
@@ -189,7 +189,7 @@ def is_latency(name: str) -> bool:
 
 
 def told_responses(declared: Sequence[str], known: Collection[str], *, modelled: bool) -> list[str]:
-    """The declared responses as people are told them. known: that the runs have. modelled: the runs' joules are.
+    """Returns the labels of the declared responses. known: those that the runs have. modelled: the runs' joules are.
 
     Where an experiment with commands declares nothing, modelled joules come behind the CPU time they follow from.
 
@@ -213,7 +213,7 @@ def told_responses(declared: Sequence[str], known: Collection[str], *, modelled:
 
 #: Differences, which may be below zero. Every other response is an amount, a time, a rate or a share.
 _SIGNED = ("energy_debt_j", "energy_net_j", "energy_net_quiet_j")
-#: Shares of a whole. `target_share` is none: a rate may be exceeded.
+#: Shares of a whole. `target_share` is not one: a rate may be exceeded.
 _PARTS_OF_A_WHOLE = ("failure_share", "client_cpu_share", "other_cpu_share")
 
 

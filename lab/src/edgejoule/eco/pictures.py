@@ -29,7 +29,7 @@ from edgejoule.eco.sweep import Level, Row, Sweep
 from edgejoule.errors import SweepError, UsageError
 
 _KEYS = {"file", "title", "kind", "x", "y", "server", "relative_to", "where", "label", "policies"}
-_STYLES = {  # colours that are told apart by the colour-blind; a policy has its own in every picture
+_STYLES = {  # colours that the colour-blind can distinguish; each policy has the same one in every picture
     "local": ("#4c4c4c", "o"),
     "edgepilot": ("#0072b2", "s"),
     "eco": ("#009e73", "D"),
@@ -192,7 +192,7 @@ def load_matplotlib() -> Any:
 
 
 def draw(sweep: Sweep, rows: Sequence[Row], folder: Path) -> list[Path]:
-    """Draw the pictures of a sweep. Raises SweepError: one names what is not there. UsageError: no matplotlib."""
+    """Draw the pictures of a sweep. Raises SweepError: one names what is not there. UsageError without matplotlib."""
     if not sweep.pictures:
         return []
     mpl = load_matplotlib()

@@ -1,8 +1,8 @@
 """From readings to joules, with an uncertainty and without silent bridges.
 
 `segments` makes pieces of known power of readings, `integral` sums them over an interval, `baseline` takes the quiet
-power off, `renewal` tells how often a device renews its value, `figures` is what comes out, `modelled` what a model's
-joules can tell apart.
+power off, `renewal` estimates how often a device renews its value, `figures` has the results, `modelled` what a model's
+joules can resolve.
 """
 
 from edgejoule.energy.baseline import baseline, interpolated_baseline, net_energy

@@ -36,10 +36,10 @@ class BudgetLine:
 
 @dataclass(frozen=True)
 class Energy:
-    """Energy over one interval. energy_j is None exactly when missing_reason says why.
+    """Energy over one interval. energy_j is None exactly when missing_reason gives the reason.
 
     uncertainty_k2_j: half width of the k=2 interval; None without an energy. coverage: share of the interval's time
-    with known power. notes: what a reader must know, in words. renewal: set where the device renews its value slower
+    with known power. notes: sentences that a reader must know. renewal: set where the device renews its value slower
     than it is polled; of several channels the slowest.
     """
 

@@ -1,6 +1,6 @@
 """The energy of an interval: the sum over the segments' overlap with it, so that both ends are interpolated.
 
-Unknown time, also beyond the readings, is filled with the mean power of the known time, told as a gap, and widens the
+Unknown time, also outside the readings, gets the mean power of the known time, reported as a gap, and widens the
 uncertainty; above `GAP_SHARE_MAX` of the interval there is no energy. No energy either where a counter's step is
 ambiguous: longer than a wrap takes, or more than the channel can draw.
 
@@ -237,7 +237,7 @@ def _sampling_j(overlap: _Overlap) -> float:
 
     Of noise of variance s2 the squares of these distances have the mean 3/2 s2 and the products of neighbouring ones
     -s2; n samples a time dt apart then miss n s2 dt2. A step of height D at an unknown place between two samples gives
-    squares of D2/2 in all, a product of -D2/4, and misses D2 dt2 / 12. Squares and products tell the two apart.
+    squares of D2/2 in all, a product of -D2/4, and misses D2 dt2 / 12. Squares and products distinguish the two.
     """
     squares_j2 = float(overlap.segments.off_j2[overlap.inside].sum())
     products_j2 = float(overlap.segments.off_next_j2[overlap.inside].sum())

@@ -1,4 +1,4 @@
-"""What modelled joules can tell apart."""
+"""The differences that modelled joules can resolve."""
 
 from __future__ import annotations
 

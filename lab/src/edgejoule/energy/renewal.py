@@ -1,9 +1,9 @@
 """How often a device renews the value that is polled.
 
 A device polled faster than that gives runs of identical values. They look like many readings that agree, and what was
-missed between two renewals looks far smaller than it is. The period is told from the times at which the value changes:
+missed between two renewals looks far smaller than it is. The period is estimated from the times of the changes:
 they lie a whole number of periods apart, each known to within the poll before it. A power that is constant, or moves
-by single steps of a coarse resolution, changes at times of its own, and no period is told (docs/adr/012).
+by single steps of a coarse resolution, changes at irregular times, and no period is reported (docs/adr/012).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from edgejoule.energy.readings import Readings
 from edgejoule.meters.trace import Trace
 
-_LOOKS = (1_000, 20_000)  # readings looked at: the period is the device's and does not change
-_EACH_POLL_SHARE = 0.6  # of the polls give another value: then each is a reading of its own
+_LOOKS = (1_000, 20_000)  # readings that are examined: the period is the device's and does not change
+_EACH_POLL_SHARE = 0.6  # of the polls give another value: then each poll is a separate reading
 _GAPS_MIN = 10  # fewer may be regular by chance
-_POLLS_MIN = 1.9  # a period shorter than two polls cannot be told from values that happen to be equal
+_POLLS_MIN = 1.9  # a period shorter than two polls cannot be distinguished from values that happen to be equal
 _PERIODS_MAX = 3.5  # a longer gap between changes adds nothing: the power was steady
 _JITTER_REL = 0.1  # of a device's own period
 _BEATS = 3.0  # how far the scatter of the changes may lie above what polling makes: polls may beat with the period
@@ -57,7 +57,7 @@ def look(readings: Readings) -> Renewal | None:
 
 
 def renewal_of(trace: Trace) -> Renewal | None:
-    """The period with which the trace's value is renewed; None where each poll may be a reading of its own."""
+    """The period with which the trace's value is renewed; None where each poll may be a separate reading."""
     good = ~np.isnan(trace.value)
     time_s, value = (trace.t_ns[good] - trace.t_ns[:1]) / 1e9, trace.value[good]
     changed = np.flatnonzero(np.diff(value)) + 1
@@ -107,7 +107,7 @@ def _single_steps(step: _Floats, resolution: float) -> bool:
 
 
 def _period_s(gap_s: _Floats, blur_s2: _Floats) -> float | None:
-    """The longest period of which all gaps are whole multiples, as far as they are known; None if there is none."""
+    """The longest period all gaps are multiples of, as far as they are known; None without such a period."""
     if len(gap_s) < _GAPS_MIN:
         return None
     starts = [*np.quantile(gap_s, (0.1, 0.25, 0.5, 0.75)).tolist(), float(gap_s.mean())]

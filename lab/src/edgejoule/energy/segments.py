@@ -45,7 +45,7 @@ class SegmentSummary:
 class Segments:
     """Times in s from the interval's start, power at both ends in W.
 
-    late: longer than expected. known: has a power. ambiguous: a counter's step that cannot be told, by its place in
+    late: longer than expected. known: has a power. ambiguous: a counter's ambiguous step, by its place in
     AMBIGUITIES. power_max_w: the largest inside. step_s2: squared times between the readings inside, summed. off_j2:
     how far the reading at the end lies off its neighbours' mean, times the segment's length, squared; off_next_j2:
     times the next reading's. Both 0 where the kind of value misses nothing.
@@ -203,7 +203,7 @@ def _counter_steps_j(trace: Trace, value: _Floats) -> _Floats:
 
 
 def _ambiguous_steps(trace: Trace, steps_j: _Floats, steps_s: _Floats) -> NDArray[np.int8]:
-    """A counter's steps that cannot be told, each by its place in AMBIGUITIES."""
+    """Returns a counter's ambiguous steps, each by its place in AMBIGUITIES."""
     channel = trace.channel
     found = np.where(steps_j < 0, 1, 0).astype(np.int8)
     if channel.power_w_max is None:

@@ -1,4 +1,4 @@
-"""What `edgejoule exec` was asked for: commands, parameters and what is done around them, checked.
+"""The checked options of `edgejoule exec`: commands, parameters, and setup and cleanup around them.
 
 Names and meanings are those of hyperfine 1.19 where both have the option, so that its users need learn nothing.
 """
@@ -26,7 +26,7 @@ _INNER = re.compile(r"(?<!\$)\{([A-Za-z_][\w.-]*)\}")
 
 @dataclass(frozen=True)
 class Around:
-    """What is done around a command's runs: once, or before and after each."""
+    """Setup and cleanup of a command's runs: once, or before and after each."""
 
     setup: Words | None = None
     prepare: Words | None = None
@@ -214,7 +214,7 @@ def _each(option: str, given: Sequence[str], count: int) -> Sequence[str | None]
 
 
 def _words(text: str, shell: str | None, parameters: Sequence[str]) -> Words:
-    """A text for the shell, or split into an argv where there is none."""
+    """Returns a text for the shell, or its argv without a shell."""
     if not text.strip():
         raise UsageError("an empty command; expected a program")
     if shell is not None:
@@ -248,7 +248,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def shell_of(shell: str | None, no_shell: bool) -> str | None:
-    """The shell that runs texts; None: they are split into words and run directly. Raises UsageError."""
+    """Returns the shell that runs texts; None when they are split and run directly. Raises UsageError."""
     if no_shell and shell is not None:
         raise UsageError("--shell and -N exclude each other; -N is --shell=none")
     if no_shell or shell == "none":

@@ -101,7 +101,7 @@ class Result:
 
     @property
     def looks(self) -> Sequence[Mapping[str, Any]]:
-        """What the looks of the two stages decided."""
+        """The decisions of the looks of both stages."""
         return sequential.looks_of(self.experiment)
 
     def runs_of(self, row: Row) -> list[Run]:

@@ -16,7 +16,7 @@ from edgejoule.meters.base import Method
 FIRST = 10  # blocks of the first stage
 PRECISION = 1.05
 IDLE_S = 0.5
-#: What is analysed; the first decides. A model's error does not shrink with runs, so CPU time decides there.
+#: The analysed responses; the first decides. A model's error does not shrink with runs, so CPU time decides there.
 MEASURED = ("energy_j", "energy_net_j", "active_s", "cpu_s")
 MODELLED = ("cpu_s", "energy_j", "energy_net_j", "active_s")
 

@@ -138,7 +138,7 @@ def half_width(mean: float, ci: tuple[float, float]) -> float:
 
 
 def short_names(labels: Sequence[str]) -> list[str]:
-    """Names for a sentence: at most three words each; numbers where those would be the same."""
+    """Returns names for a sentence: at most three words each; numbers where those would be equal."""
     names = [_shortened(label) for label in labels]
     return names if len(set(names)) == len(names) else [f"command {i}" for i in range(1, len(names) + 1)]
 

@@ -124,7 +124,7 @@ def bar_of(low: float, high: float, largest: float, width: int, *, ascii_only: b
 
 
 def shortened(label: str, width: int) -> str:
-    """The label with its middle left out where it is too long: its begin and its end tell commands apart."""
+    """Shortens a label in its middle: begin and end distinguish commands."""
     if len(label) <= width:
         return label
     tail = (width - 1) // 2
@@ -232,7 +232,7 @@ def _places(value: float) -> int:
 
 
 def _half(cell: Cell | None, uncertain: bool) -> float | None:
-    """What stands behind the ±: the meter's uncertainty, else half the 95 % interval; None where there is none."""
+    """Returns the value after ±: the meter's uncertainty, else half the 95 % interval; None without either."""
     if cell is None or cell.mean is None:
         return None
     if uncertain:

@@ -100,7 +100,7 @@ class CommandWorkload(BaseModel):
     )
 
     def identity(self) -> dict[str, Any]:
-        """What is part of the experiment's digest: everything declared, and the contents of program and files."""
+        """Returns the input of the experiment's digest: everything declared, and the contents of program and files."""
         return self.model_dump(mode="json", exclude={"folder"}, exclude_defaults=True)
 
     def texts(self) -> Iterator[tuple[str, str]]:
@@ -141,7 +141,7 @@ class DeclaredResponse(BaseModel):
         return Response(name, self.unit, declared_label(name), Better(self.better))
 
     def complaint(self) -> tuple[str, str] | None:
-        """What is wrong with it: key and message; or None."""
+        """Returns a complaint (key and message), or None."""
         if (self.regex is None) == (self.json_path is None):
             return "", "expected either regex or json"
         if self.json_path is not None:
@@ -236,7 +236,7 @@ def _programs(workload: Mapping[str, Any], key: str, settings: Mapping[str, Sequ
 
 
 def first_word(script: str) -> str:
-    """The first word of a shell's text; empty where it is an assignment or cannot be told."""
+    """The first word of a shell's text; empty where it is an assignment or unknown."""
     try:
         word = next(iter(shlex.split(script)), "")
     except ValueError:
@@ -266,7 +266,7 @@ def program_of(name: str, folder: Path, path: str | None) -> Path | None:
 
 
 def why_no_program(name: str, folder: Path) -> str:
-    """What is wrong with a name or path that `program_of` does not know."""
+    """Returns the complaint about a name or path that `program_of` cannot resolve."""
     found = located(name, folder)
     if "/" not in name:
         return "no such program here; install it, or give its path"

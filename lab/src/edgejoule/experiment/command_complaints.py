@@ -1,4 +1,4 @@
-"""What is wrong with the commands of an experiment that pydantic cannot know."""
+"""Complaints about an experiment's commands that pydantic cannot find."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def settings_of(rules: Sequence[When], levels: Levels) -> dict[str, Level]:
 def condition_complaints(
     rules: Sequence[When], factors: Mapping[str, Sequence[Level]], left_out: Mapping[str, Sequence[Level]]
 ) -> list[Complaint]:
-    """Conditions on what is no factor or no level of it, settings that are factors, and conflicts.
+    """Finds conditions on unknown factors or levels, settings that are factors, and conflicts.
 
     left_out: levels that the spec has and `--set` does not; a rule may name them, it holds nowhere.
     """

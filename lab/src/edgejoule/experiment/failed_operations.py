@@ -1,4 +1,4 @@
-"""Operations that failed and times without a success: what is told of them, and what a run may have of both."""
+"""Operations that failed and times without a success: their message, and the limits for both."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def merged(parts: Sequence[Sequence[Cause]]) -> list[Cause]:
 
 
 def told(failed: int, succeeded: int, causes: Sequence[Cause]) -> str:
-    """How many failed, how, and why most of them did, in words."""
+    """Describes how many failed, with which status, and the commonest cause."""
     by_status: Counter[tuple[str, str]] = Counter()
     for cause in causes:
         by_status[cause["operation"], cause["status"]] += cause["count"]

@@ -19,7 +19,7 @@ from edgejoule.experiment.command import (
 )
 from edgejoule.experiment.conditional import When
 
-FEWEST = 3  # blocks that a budget of time always allows; their time tells how many fit into it
+FEWEST = 3  # blocks that a budget of time always allows; their time decides how many fit into it
 #: `base` is a key of a file; a spec that is read has none.
 BASE_SCHEMA = {
     "title": "Base",
@@ -62,7 +62,7 @@ class Sequential(_Strict):
 
     @property
     def stages(self) -> tuple[int, ...]:
-        """After how many replications the study looks at what it has, as far as that is known before the data."""
+        """Returns the replications after which the study analyses its data, as far as known before the data."""
         if self.kind == "alpha-spending":
             return tuple(self.looks or ())
         first = self.first or 0

@@ -17,18 +17,18 @@ from edgejoule.machine.network import Link, link_of
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run: its place in the order, its cell, and everything the driver is told.
+    """One run: its place in the order, its cell, and all options of the driver.
 
     properties: YCSB properties in force. options: adapter options without prefix. seed: the driver's, the same for
     every cell of a block, so that all databases of a block see the same operation stream. rate: a schedule in the
-    driver's words (steps:, sine:, file:), instead of a target. kind: of the workload. durability: None leaves it to
+    driver's notation (steps:, sine:, file:), instead of a target. kind: of the workload. durability: None leaves it to
     the kind. durability_asked: the experiment names it. replication_factor: copies of each row; None: as the options
     say. failure_share_max: of the operations; a run in which more fail has failed. longest_gap_s_max: without a
     success; a longer one is flagged. cold: with an empty page cache. memory_limit_bytes: of database, driver and the
-    page cache they fill. load_unit: runs of one unit that want the same content share a load; None: a load of its own.
+    page cache they fill. load_unit: runs of one unit that want the same content share a load; None: its own load.
     load_percent: of the rate that the cell reaches; 0 is idle. data_path: below which folder the database lies; None:
     the study's own. file_system: made for the run, with the database on it. policy: of the federation, by which
-    compactions are offloaded; None: there is none. link: of the federation's servers; None: loopback. command: the
+    compactions are offloaded; None: no eco. link: of the federation's servers; None: loopback. command: the
     program that is the workload; values: of its placeholders, without those that the run itself fills in.
     """
 
@@ -62,12 +62,12 @@ class PlannedRun:
     values: Mapping[str, Level] = field(default_factory=dict)
 
     def label(self) -> str:
-        """The cell in words: its levels in the factors' order."""
+        """Returns the cell's text: its levels in the factors' order."""
         return cell_label(self.levels)
 
 
 def cell_label(levels: Mapping[str, Level]) -> str:
-    """A cell in words: its levels in the factors' order."""
+    """Returns a cell's text: its levels in the factors' order."""
     return " · ".join(str(level) for level in levels.values())
 
 

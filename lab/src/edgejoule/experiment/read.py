@@ -57,7 +57,7 @@ class SpecReading:
 
 
 def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
-    """Read and validate an experiment. overrides: `--set` words, KEY=VALUE with TOML's dotted key and value.
+    """Read and validate an experiment. overrides: arguments of `--set`, KEY=VALUE with TOML's dotted key and value.
 
     Raises SpecError (file, line, key) or UsageError (a malformed override).
     """
@@ -167,12 +167,12 @@ def _dotted(loc: Sequence[str | int]) -> str:
 
 
 def _rank(error: Any) -> tuple[bool, bool]:
-    """Which of several complaints to tell: a misspelt key explains a missing one, infinity all branches of a union."""
+    """Chooses which complaint to report: a misspelt key explains a missing one, infinity all branches of a union."""
     return error["type"] == "missing", error["type"] != "finite_number"
 
 
 def _words(error: Any, data: Mapping[str, Any]) -> str:
-    """A pydantic error in the words of this house: what was expected, and the nearest known key."""
+    """Translates a pydantic error: the expected type, and the nearest known key."""
     kind, loc = error["type"], error["loc"]
     if kind == "extra_forbidden":
         model: Any = Spec

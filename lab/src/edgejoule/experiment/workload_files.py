@@ -1,6 +1,6 @@
 """YCSB property files as workloads of an experiment: `[workloads.NAME] file = "..."`.
 
-A file is looked for beside the experiment, then among those that come with the driver (driver/workloads). What it says
+A file is searched beside the experiment, then among those that come with the driver (driver/workloads). What it says
 becomes part of the experiment, so that a stored experiment needs no file.
 """
 
@@ -15,7 +15,7 @@ from edgejoule.errors import UsageError
 
 
 def find_workload_file(name: str, beside: Path) -> Path:
-    """The property file of that name or path. Raises UsageError when there is none."""
+    """The property file of that name or path. Raises UsageError when it does not exist."""
     own = beside / name
     if own.is_file():
         return own
@@ -65,7 +65,7 @@ def read_workload_file(path: Path) -> dict[str, Level]:
 
 
 def _option(value: str) -> Level:
-    """A database's option: the driver knows its type, so only what is written alike needs telling apart."""
+    """A database's option: the driver knows its type, so only equal spellings need a distinction."""
     if value in ("true", "false"):
         return value == "true"
     return int(value) if value.lstrip("-").isdigit() else value

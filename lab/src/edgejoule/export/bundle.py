@@ -123,7 +123,7 @@ def import_bundle(path: Path, store: Path) -> int:
 
 @contextlib.contextmanager
 def bundle_store(path: Path) -> Iterator[Store]:
-    """The bundle as a store of its own, for as long as the context lasts."""
+    """Opens the bundle as a temporary store for the duration of the context."""
     with tempfile.TemporaryDirectory(prefix="edgejoule-") as folder:
         store = Path(folder) / "store.db"
         import_bundle(path, store)
@@ -248,7 +248,7 @@ def _in(value: Any) -> Any:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
-    """The file as a ZIP; whatever it turns out to be while it is read is told in words."""
+    """Opens the file as a ZIP. Every read error becomes a message."""
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
@@ -312,7 +312,7 @@ def _read(archive: zipfile.ZipFile, head: Mapping[str, Any], db: sqlite3.Connect
 
 
 def _check_readable_copy(archive: zipfile.ZipFile, experiment: Row, path: Path) -> None:
-    """What people read in the bundle is what is stored."""
+    """The readable copies in the bundle must equal the stored data."""
     name = "experiment.toml"
     if name not in archive.namelist() or archive.read(name).decode(errors="replace") != experiment["spec_toml"]:
         raise BundleError(f"{path}: {name} is not the text in tables/experiments.jsonl")

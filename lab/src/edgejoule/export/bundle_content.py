@@ -1,7 +1,7 @@
 """What the rows of a bundle must be, beyond what the store's tables ask: the check of an import before it is committed.
 
 A bundle comes from outside. Its hashes say that it is as it was written, not that what was written is an experiment.
-Everything that reads a store (report, show, export, analysis) relies on what is checked here. The check finds damage
+Everything that reads a store (report, show, export, analysis) relies on these checks. The check finds damage
 and contradictions. It cannot find measurements that were forged consistently.
 
 Invariants

@@ -1,6 +1,6 @@
-"""The rows of a store as an import accepts them: column names, types and ranges. Columns in _json as what they hold.
+"""The rows of a store as an import accepts them: column names, types and ranges. Columns in _json hold JSON.
 
-Further keys of JSON objects are kept and not looked at. See schemas/run-record.schema.json for what each is.
+Further keys of JSON objects are kept and not checked. schemas/run-record.schema.json describes each.
 """
 
 # ruff: noqa: D101 the dictionary is in schemas/

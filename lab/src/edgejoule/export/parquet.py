@@ -1,6 +1,6 @@
 """Runs and power samples as Parquet files, by pyarrow, which is an optional package.
 
-Every column says in its metadata what it is; one with a response its unit and its method, one with samples has both
+Every column's metadata describes it; one with a response its unit and its method, one with samples has both
 beside it, row by row. A missing value is null. Samples are written channel by channel, so that no more than one
 channel of one run is in memory.
 """
@@ -23,7 +23,7 @@ from edgejoule.store import Experiment, Run, Store, StoredTrace
 
 ROWS_MAX = 1 << 20  # in memory as arrays, and in one row group
 
-#: Column of the samples -> what it is.
+#: Column of the samples -> its description.
 _SAMPLES = {
     "run": "number of the run, from 1",
     "attempt": "number of the attempt at the run, from 1",
@@ -123,7 +123,7 @@ def _sample_columns(pa: Any, run: Run, stored: StoredTrace) -> Iterator[dict[str
 
 
 def _relation(stored: StoredTrace) -> ClockRelation | bool:
-    """How the channel's times become the host's; True where they are that already, False where nothing tells."""
+    """How the channel's times become the host's; True where they are already, False where that is unknown."""
     try:
         return stored.on_host_clock()[1] or True
     except DataError:

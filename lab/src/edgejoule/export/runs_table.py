@@ -20,7 +20,7 @@ Cell = bool | int | float | str | tuple[str, ...] | None
 
 @dataclass(frozen=True)
 class RunsColumn:
-    """A column: as many cells as there are runs, each None or of that kind (tuple: of words).
+    """A column: as many cells as there are runs, each None or of that kind (tuple: of texts).
 
     unit and method: of a response, see schemas/README.md. yes_no: how CSV writes a bool that is no level of a factor.
     """

@@ -1,4 +1,4 @@
-"""The results of a stored experiment as numbers and sentences, without HTML and colours."""
+"""The findings of an experiment: numbers and sentences, from the store. No HTML, no colours."""
 
 from edgejoule.findings.find import find
 from edgejoule.findings.model import (

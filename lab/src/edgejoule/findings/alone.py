@@ -1,4 +1,4 @@
-"""The verdict for an experiment with one command and one cell. It states the cost of a run and compares nothing."""
+"""The verdict on one command in one cell: there is nothing to compare, so it says what a run costs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLAUSES = {
 
 
 def is_alone(spec: Spec, responses: Sequence[ResponseFinding]) -> bool:
-    """Returns whether the experiment has one cell, runs a command and has a mean to report."""
+    """True when the experiment has one command in one cell, with figures to report."""
     cells = 1
     for levels in spec.factors.values():
         cells *= len(levels)
@@ -25,7 +25,7 @@ def is_alone(spec: Spec, responses: Sequence[ResponseFinding]) -> bool:
 
 
 def alone_headline(spec: Spec, responses: Sequence[ResponseFinding]) -> str:
-    """Returns one sentence with the first two responses."""
+    """What a run of the command takes: the first responses in one sentence."""
     name = next(iter(spec.factors.get("workload", [spec.fixed.get("workload", "the command")])))
     clauses = [
         _CLAUSES.get(r.name, f"has {r.label} {{figure}}").format(figure=_figure(r, cell))
@@ -35,7 +35,7 @@ def alone_headline(spec: Spec, responses: Sequence[ResponseFinding]) -> str:
 
 
 def alone_statement(responses: Sequence[ResponseFinding]) -> Statement:
-    """Returns every declared response with its mean and interval."""
+    """Every declared response with its interval."""
     return Statement("a run", " ".join(_sentence(r, cell) for r, cell in _known(responses)))
 
 
@@ -50,7 +50,7 @@ def _figure(r: ResponseFinding, cell: Cell) -> str:
 
 
 def _sentence(r: ResponseFinding, cell: Cell) -> str:
-    """Returns the label, the mean and its interval from the replications."""
+    """Label, mean and its interval from the replications."""
     assert cell.mean is not None
     unit = unit_for(r.unit, [cell.mean])
     between = ""

@@ -183,7 +183,7 @@ def _margins(
 class SequentialPlan:
     """What a sequential design asks of the analysis.
 
-    looks, look: the look with its level. between_looks: why nothing is judged just now. first_stage: replications of
+    looks, look: the look with its level. between_looks: why there is no verdict now. first_stage: replications of
     Stein's first stage, when there are more; their spread alone is then the error of every comparison, because it has
     decided how many runs there are. With the spread of all runs 6.4 % instead of 5 are called different.
     """
@@ -196,7 +196,7 @@ class SequentialPlan:
 
     @property
     def level(self) -> float | None:
-        """The look's own level of significance."""
+        """Returns the look's significance level."""
         return self.looks.level[self.look - 1] if self.looks and self.look else None
 
     @classmethod
@@ -321,5 +321,5 @@ def _plain_ratio(best: Cell, other: Cell, better: Better) -> float | None:
 
 
 def where_words(part: AnalysisPart) -> str:
-    """The part of the experiment an analysis covers, in words."""
+    """Describes the part of the experiment that an analysis covers."""
     return label(part.where) if part.where else "all runs"

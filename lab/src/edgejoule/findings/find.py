@@ -1,4 +1,4 @@
-"""Computes the findings of an experiment from the store."""
+"""From the store to findings."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from edgejoule.store import RULE, Experiment, Run, Store
 
 
 def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Findings:
-    """Returns all findings of an experiment: analysed for the declared responses, means for the others.
+    """All findings of an experiment: responses as analysis.responses declares them, the others shown beside.
 
-    look: number of the sequential design's look to take; by default the last one taken.
-    An incomplete experiment is accepted: failed, missing and planned runs leave reported gaps, never filled ones.
+    look: the declared look of a sequential design that is being taken; by default the last one that was.
+    Failed, missing and planned runs leave gaps, which are reported and never filled.
     """
     attempts = store.attempts(experiment.id)
     runs = [run for run in attempts if not run.set_aside]
@@ -91,7 +91,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
 
 
 def _effects(responses: Sequence[ResponseFinding], design: Layout) -> tuple[Effect, ...]:
-    """Returns the effects on the first usable response. An effect of a factor that sets the response is left out."""
+    """Of the first response that can be judged: that which decides, unless its values are not usable."""
     judged = (r for r in responses if not r.unusable and r.better is not Better.NEITHER)
     first = next(judged, None)
     found = effects(first, design.levels) if first else ()
@@ -117,7 +117,7 @@ def _responses(
 
 
 def _absent(declared: Sequence[str], names: Collection[str], runs: Sequence[Run]) -> list[str]:
-    """Returns a sentence if no finished run has some of the declared responses. names: the responses that runs have."""
+    """Which declared responses none of the finished runs has. names: that they have."""
     done = [run for run in runs if run.status == "finished"]
     absent = [name for name in declared if name not in names]
     if not done or not absent:
@@ -127,7 +127,7 @@ def _absent(declared: Sequence[str], names: Collection[str], runs: Sequence[Run]
 
 
 def _repeated(attempts: Sequence[Run]) -> list[str]:
-    """Returns a sentence if runs were repeated for their conditions, with the rule for the attempt that counts."""
+    """That runs were repeated for their conditions, and by which rule one attempt counts."""
     tried = len({run.run_index for run in attempts if run.attempt})
     if not tried:
         return []

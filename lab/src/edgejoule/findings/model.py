@@ -1,7 +1,8 @@
-"""The data model of findings. Every energy figure carries its method.
+"""The shape of findings. Every figure with energy in it stands beside its method.
 
-The subject is the factor that is compared (see design.subject_of). A condition is a combination of the levels of all
-other factors; the subject's levels are ranked within each condition.
+A *subject* is compared (analysis.compare, else the database where it is a factor, else the factor with the
+largest effect); a *condition* is a combination of the levels of all other factors, within which the subjects are
+ranked.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ Levels = Mapping[str, Level]
 class Cell:
     """One response in one cell of the design.
 
-    n: runs with a value. mean, ci: of the analysis, in the response's unit (geometric on the log scale); ci is None
-    without an error term. letters: None if no comparison was possible. uncertainty_k2: half width of the meter or
-    model for a single run, the largest of the cell. missing, failed: reasons, one per run. open: planned runs.
-    not_sustained: the rate requested and reached, as text, if the cell missed its rate; an analysed response that
-    depends on the rate then has no mean.
+    n: runs with a value. mean, ci: of the analysis, in the response's unit (geometric on the log scale); ci None
+    where there is no error term. letters: None where no comparison was possible. uncertainty_k2: the meter's or
+    model's half width of a single run, the largest of the cell. missing, failed: reasons, one per run. open: runs not
+    done yet. not_sustained: the sentence about a missed rate; an analysed response that means
+    something only at that rate then has no mean.
     """
 
     levels: Levels
@@ -46,18 +47,18 @@ class Cell:
 
     @property
     def applies(self) -> bool:
-        """False if the runs finished without such a response, such as an update latency without updates."""
+        """False where the runs finished without such a response: no updates, no update latency."""
         return bool(self.n or self.missing or self.failed or self.open or self.not_sustained)
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """The best subject of a condition compared with another one.
+    """The best of a condition against another subject.
 
-    ratio: how many times better the best is; >= 1, or None if values are not positive. ci: its simultaneous interval
-    or None. difference, difference_ci: other - best on the raw scale. differs: the result of the test; None if there is
-    no test. model_bound: the ratio is significant but below the model's resolution. equivalent: equivalence within the
-    declared margin is shown; None without a margin.
+    ratio: how many times better the best is (>= 1 unless values are not positive, then None). ci: its simultaneous
+    interval; None without one. difference, difference_ci: the same on the raw scale, other - best. differs: None
+    where nothing can be said. model_bound: the ratio is significant, or could be, but below what the model resolves.
+    equivalent: shown to be the same within the declared margin; None without one.
     """
 
     best: Level
@@ -74,7 +75,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The subjects of one condition, the best first. contrasts: same order, without the best."""
+    """The subjects of one condition, the best first; contrasts in the same order without the first."""
 
     condition: Levels
     cells: tuple[Cell, ...]
@@ -83,31 +84,31 @@ class Ranking:
 
     @property
     def tied(self) -> tuple[Contrast, ...]:
-        """Subjects without a significant difference from the best."""
+        """Returns those that cannot be distinguished from the best."""
         return tuple(c for c in self.contrasts if c.differs is False)
 
     @property
     def behind(self) -> tuple[Contrast, ...]:
-        """Subjects that are significantly worse than the best."""
+        """Those that are worse than the best."""
         return tuple(c for c in self.contrasts if c.differs)
 
     @property
     def equal(self) -> bool:
-        """Whether all subjects are equivalent to the best within the declared margin."""
+        """All subjects are shown to be equal to the best within the declared margin."""
         return bool(self.contrasts) and all(c.equivalent for c in self.contrasts)
 
     @property
     def decided(self) -> bool:
-        """Whether one subject is significantly better than every other."""
+        """One subject is better than every other."""
         return bool(self.contrasts) and all(c.differs for c in self.contrasts)
 
 
 @dataclass(frozen=True)
 class AnalysisPart:
-    """One analysis of variance.
+    """One analysis of variance: of the whole experiment, or of one level of analysis.by (where).
 
-    where: the level of analysis.by that it covers; empty for the whole experiment. analysis: None with a reason.
-    margins: factor -> comparison of its marginal means; only factors whose marginal means exist.
+    analysis: None where there is none, reason says why. margins: factor -> its levels compared over those of the other
+    factors, where such means exist.
     """
 
     where: Levels
@@ -118,10 +119,10 @@ class AnalysisPart:
 
 @dataclass(frozen=True)
 class ResponseFinding:
-    """All findings on one response. method: measured, counted, modelled or timed. scale: log or raw.
+    """Everything about one response. method: measured, counted, modelled or timed; scale: log or raw.
 
-    min_ratio: the smallest ratio that the model resolves; None if the response is not modelled or the ratio is unknown.
-    unusable: the reason why its values are shown but not compared; None if they are compared.
+    min_ratio: the least ratio that the model resolves; None where the response is not modelled, or it is not known.
+    unusable: why its values are shown and not compared, whatever they are; None: they are compared.
     """
 
     name: str
@@ -141,13 +142,13 @@ class ResponseFinding:
 
     @property
     def title(self) -> str:
-        """The label, followed by the method for energy."""
+        """The label, with the method where there is energy in it."""
         return f"{self.label}, {self.method}" if self.is_energy else self.label
 
 
 @dataclass(frozen=True)
 class DatabaseFacts:
-    """Facts that a database reported in its runs. options: values that differ between runs are joined by "or"."""
+    """What a database said about itself, over all its runs. options: those that differ between runs say so."""
 
     name: str
     product: str
@@ -159,8 +160,8 @@ class DatabaseFacts:
 
 @dataclass(frozen=True)
 class LoadFacts:
-    """A load that one or more runs used. levels: the factor levels that those runs share. active_s: until the last
-    insert. settled_s: until background work ended. records: None if a command loaded them uncounted.
+    """A load that runs worked on or started from. levels: of the factors in which those runs agree. active_s: to its
+    last insert; settled_s: until nothing was left to do. records: None by a command, which does not count them.
     """
 
     levels: Levels
@@ -172,7 +173,7 @@ class LoadFacts:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """One run for the table of all runs. values: response -> (value, reason if missing)."""
+    """A run in the table of all runs. values: response -> (value, reason if missing). circumstances: as sentences."""
 
     number: int
     block: int
@@ -187,7 +188,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Progress:
-    """Numbers of runs by status."""
+    """How many runs there are of each kind."""
 
     total: int
     finished: int
@@ -198,7 +199,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Statement:
-    """The verdict on one condition, or on one response if there are many conditions. lead: its title."""
+    """What the verdict says about one condition (or response, where there are many): lead, then sentences."""
 
     lead: str
     text: str
@@ -206,9 +207,9 @@ class Statement:
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of a factor or an interaction on the primary response, as a sentence.
+    """A factor, or factors that interact, and what they do to the response that decides, in a sentence.
 
-    where: the part of the experiment that was analysed. share: eta^2 in that part; None without a test.
+    where: the part of the experiment that it is of. share: of the variation there; None where nothing is tested.
     """
 
     factors: tuple[str, ...]
@@ -218,12 +219,12 @@ class Effect:
 
     @property
     def name(self) -> str:
-        """The factors, followed by the part of the experiment if there are several parts."""
+        """The factors, and the part of the experiment where there are several."""
         return ", ".join([" × ".join(self.factors), *(str(level) for level in self.where.values())])
 
     @property
     def share_words(self) -> str:
-        """The share of the variation as text; empty without a test."""
+        """The share of the variation; empty where nothing is tested."""
         if self.share is None:
             return ""
         percent = "below 1" if self.share < 0.01 else "above 99" if self.share > 0.99 else f"{100 * self.share:.0f}"
@@ -231,20 +232,20 @@ class Effect:
 
     @property
     def lead(self) -> str:
-        """The sentence's title in a terminal."""
+        """What the sentence is about, for a terminal."""
         return f"{self.name} ({self.share_words})" if self.share is not None else self.name
 
 
 @dataclass(frozen=True)
 class EnergyLines:
-    """Regression of energy_j on settled_s. found: None with a reason. method: of the energy."""
+    """found: lines of energy_j on settled_s; None without lines, with the reason. method: of the energy."""
 
     found: Regression | None
     method: str
     reason: str | None
 
     def to_json(self) -> dict[str, object]:
-        """Returns JSON-ready dicts."""
+        """As JSON-ready dicts."""
         return {
             "method": self.method,
             "reason": self.reason,
@@ -257,9 +258,9 @@ class EnergyLines:
 class Findings:
     """The findings of one experiment.
 
-    headline: one sentence. effects: of each factor and interaction on the primary response, the largest first.
-    verdict: the headline's evidence, one statement per condition. energy_method: None if no run has energy.
-    others: responses that are shown but not analysed. lines: energy against time; None if no run has energy.
+    headline: one sentence. effects: of each factor and interaction on the response that decides, the largest first.
+    verdict: what the headline rests on, condition by condition. energy_method: None where no run has energy.
+    others: responses that are shown but not analysed. lines: energy against time; None where no run has energy.
     """
 
     experiment: str
@@ -285,11 +286,11 @@ class Findings:
     loads: tuple[LoadFacts, ...] = ()
 
     def response(self, name: str) -> ResponseFinding | None:
-        """Returns a response by its name, analysed or not; None if no run has it."""
+        """A response by its name, analysed or not; None if no run has it."""
         return next((r for r in (*self.responses, *self.others) if r.name == name), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns JSON-ready dicts. A missing figure is null; every response carries unit and method."""
+        """As JSON-ready dicts. A missing figure is null; every response carries unit and method."""
         return {
             "experiment": {"id": self.experiment_id, "name": self.experiment, "question": self.question},
             "energy": {

@@ -27,7 +27,7 @@ def share_min(*, load_curve: bool) -> float:
 
 
 def not_sustained(target_ops_s: float, share: float) -> str:
-    """That a rate was not sustained, in words. share: reached / asked for."""
+    """Describes a rate that was not sustained. share: reached / asked for."""
     asked = f"{target_ops_s:,.0f}" if target_ops_s >= 100 else f"{target_ops_s:g}"
     return f"does not sustain {asked}/s, reached {number(target_ops_s * share)}"
 
@@ -67,7 +67,7 @@ def rate_lines(responses: Sequence[ResponseFinding]) -> list[str]:
 
 
 def _who(levels: Levels) -> str:
-    """The cell without its rate, which the sentence tells anyway."""
+    """Returns the cell without its rate, which the sentence names anyway."""
     return label({name: level for name, level in levels.items() if name not in RATE_FACTORS}) or "the database"
 
 

@@ -85,7 +85,7 @@ def _baseline_rows(
 def metering(facts: Mapping[str, Any], whole: str = "") -> RunTable:
     """Joules of each meter and the budget of their uncertainty line by line, clocks, and what the sampling cost.
 
-    facts: the heading `metering` of a run's facts. whole: what it is the energy of, where that is several.
+    facts: the heading `metering` of a run's facts. whole: the part that the energy is of, if several.
     """
     rows = tuple(row for meter in facts["meters"] for row in _meter_rows(meter))
     clocks = facts.get("clocks", {})

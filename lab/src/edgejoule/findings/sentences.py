@@ -12,12 +12,12 @@ from edgejoule.experiment.model import Level
 from edgejoule.findings.words import listed, number, ratio
 
 _NAMED = ("database", "workload")  # factors whose levels need no factor beside them
-_TOLD_MAX = 3  # levels told one by one
+_TOLD_MAX = 3  # levels named one by one
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """A level against the best one. times: how many times better the best is. more: the difference, in words, where
+    """A level against the best one. times: how many times better the best is. more: the difference as text, where
     there is no ratio. differs, equal: None where nothing can be said.
     """
 
@@ -30,7 +30,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Question:
-    """What is compared. label: of the response with its method. value: of the best level, in words. equal_words: the
+    """The comparison. label: of the response with its method. value: of the best level, as text. equal_words: the
     declared margin, "within 5 %". resolved: the ratio that a model resolves.
     """
 
@@ -74,7 +74,7 @@ def interaction_sentence(
 
 
 def names(factor: str, levels: Sequence[Level], last: str = "and") -> str:
-    """Levels in words. A name stands for itself, everything else stands with its factor: threads 1, 2 and 4."""
+    """Describes levels. A name stands for itself, everything else stands with its factor: threads 1, 2 and 4."""
     words = [_level(level) for level in levels]
     if len(words) > _TOLD_MAX + 1:
         return f"{len(words)} levels of {factor}"

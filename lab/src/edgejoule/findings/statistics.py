@@ -1,4 +1,4 @@
-"""The statistics beside the comparison: each with a sentence that says what it means, and a table to look it up."""
+"""The statistics beside the comparison: each with a sentence and a table."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def checks(f: Findings) -> Sentence | None:
-    """The model's assumptions of every analysis, in words."""
+    """Describes the model's assumptions of every analysis."""
     found = [(r, p, p.analysis) for r in f.responses for p in r.parts if p.analysis is not None]
     if not found:
         return None
@@ -125,7 +125,7 @@ def _omnibus(a: AnalysisResult) -> Cell:
 
 
 def same(f: Findings) -> list[str]:
-    """A/A: what the declared test makes of each cell against itself, in words."""
+    """Describes A/A: the declared test of each cell against itself."""
     found = []
     for r in f.responses:
         for part in r.parts:

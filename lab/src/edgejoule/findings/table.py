@@ -1,4 +1,4 @@
-"""A table that terminal and page render: columns, and rows of cells that say what a text is, not how it looks."""
+"""A table that terminal and page render: columns, and rows of cells that state a text's meaning, not its style."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def hole(text: str, detail: str = "") -> CellMark:
 
 
 def soft(text: str, detail: str = "") -> CellMark:
-    """What is said beside a value."""
+    """A note beside a value."""
     return CellMark(CellRole.SOFT, text, detail=detail)
 
 

@@ -1,4 +1,4 @@
-"""Tables of what an experiment found. A column with energy in it names its method in the header."""
+"""Tables of an experiment's findings. A column with energy in it names its method in the header."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _cell_row(c: Cell, unit: Unit, uncertain: bool) -> tuple[table.Cell, ...]:
 
 
 def anova(r: ResponseFinding, part: AnalysisPart) -> Table | None:
-    """The analysis of variance of one part; None where there is none."""
+    """The analysis of variance of one part; None without one."""
     if part.analysis is None:
         return None
     a = part.analysis

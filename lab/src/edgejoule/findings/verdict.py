@@ -1,4 +1,4 @@
-"""The verdict in plain English: what is best where, by what factor, how sure that is, what is not told apart."""
+"""The verdict in plain English: the best, by what factor, how sure, and what cannot be distinguished."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from edgejoule.findings.words import count, listed, ratio, unit_for
 from edgejoule.stats.verdict import margin_words
 
 _ABOVE_IDLE_MIN = 0.05
-_CONDITIONS_MAX = 6  # told one by one; more are counted
+_CONDITIONS_MAX = 6  # named one by one; more are counted
 
 
 def headline(
     first: ResponseFinding | None, design: Layout, effects: Sequence[Effect] = (), progress: Progress | None = None
 ) -> str:
-    """One sentence: who is best at the response that decides, and where that cannot be told.
+    """One sentence: who is best at the response that decides, and where that is undecided.
 
-    Databases are told condition by condition, another subject by its effect over all conditions.
+    Databases are reported condition by condition, another subject by its effect over all conditions.
     """
     yet = "" if progress and not progress.planned else " yet"
     if first is None and progress and progress.failed == progress.total:
@@ -177,7 +177,7 @@ def _plain_sentence(k: Ranking, r: ResponseFinding, design: Layout) -> str:
 
 
 def _sentence(k: Ranking, r: ResponseFinding, design: Layout) -> str:
-    """The best of one condition, those that cannot be told from it, and those behind with their factor."""
+    """The best of one condition, those that cannot be distinguished from it, and those behind with their factor."""
     unit = unit_for(r.unit, (c.mean for c in r.cells))
     best = k.cells[0]
     assert best.mean is not None

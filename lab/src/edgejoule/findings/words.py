@@ -1,4 +1,4 @@
-"""Figures in words: units people read, three significant digits, lists."""
+"""Figures as text: units that people read, three significant digits, lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CPU load at told times: one process per CPU, each compressing small blocks.
+"""CPU load at given times: one process per CPU, each compressing small blocks.
 
 The processes are this interpreter's, with the standard library alone. They end with their owner: closed input ends
 them, at the latest when the job under way is over.
@@ -40,7 +40,7 @@ class Burners:
             _tell(process, job)
 
     def intervals(self, intervals_ns: Sequence[tuple[int, int]]) -> None:
-        """All processes are busy in these intervals; returns at once. collect() gives what they really did."""
+        """Makes all processes busy in these intervals; returns at once. collect() returns the actual intervals."""
         for process in self._processes:
             _tell(process, {"intervals_ns": list(intervals_ns)})
 
@@ -56,7 +56,7 @@ class Burners:
             process.wait()
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
-                    with contextlib.suppress(OSError):  # unsent words of a process that has ended
+                    with contextlib.suppress(OSError):  # unsent messages of a process that has ended
                         stream.close()
 
     def __enter__(self) -> Self:
@@ -67,7 +67,7 @@ class Burners:
 
 
 def _started() -> subprocess.Popen[str]:
-    # -S: no site packages, a quicker start; a session of its own: Ctrl-C is the owner's to handle
+    # -S: no site packages, a quicker start; its own session: the owner handles Ctrl-C
     words = [sys.executable, "-I", "-S", str(_WORKER)]
     return subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, start_new_session=True

@@ -1,4 +1,4 @@
-"""One CPU kept busy at told times. Started by edgejoule.machine.burner as a program;
+"""One CPU kept busy at given times. Started by edgejoule.machine.burner as a program;
 imports nothing of the package.
 
 In: one JSON line per job, {"intervals_ns": [[on, off], ...]} or {"begin_ns", "end_ns", "period_ns", "share"}, times on

@@ -36,7 +36,7 @@ class ControlGroup:
         self.folder = hierarchy.base / f"edgejoule-{os.getpid()}-{name}"
 
     def make(self, settings: Mapping[str, object]) -> None:
-        """settings: file -> what is written to it. Raises OSError; nothing is then left."""
+        """settings: file -> its content. Raises OSError; nothing is then left."""
         try:
             if self.version == 2:
                 self._delegate()
@@ -63,7 +63,7 @@ class ControlGroup:
 
 
 def find(controller: str, root: Path = ROOT) -> Hierarchy | None:
-    """The hierarchy that has the controller; None: there is none."""
+    """The hierarchy that has the controller; None without one."""
     if (root / controller / "cgroup.procs").exists():
         return Hierarchy(1, root / controller, controller)
     for base in (root, root / "unified"):

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import IO, Self
 
-_END_S = 5.0  # for the last words of a child that has ended
+_END_S = 5.0  # for the last output of a child that has ended
 
 
 class ChildLines:

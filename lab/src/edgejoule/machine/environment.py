@@ -14,11 +14,11 @@ from typing import Any
 from edgejoule import __version__
 from edgejoule.machine.files import read_bytes
 
-BUSY_WINDOW_S = 0.3  # how long is looked whether something else uses the CPUs
+BUSY_WINDOW_S = 0.3  # duration of the check for other CPU use
 
 
 def capture(data_path: Path, root: Path = Path("/")) -> dict[str, Any]:
-    """The environment as nested tables. root: where /proc and /sys are looked for (tests emulate a board)."""
+    """The environment as nested tables. root: the folder with /proc and /sys (tests emulate a board)."""
     return {
         "machine": {
             "board": _board(root),
@@ -58,7 +58,7 @@ def state(root: Path = Path("/")) -> dict[str, Any]:
 
 
 def throttling(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What held the processor back during a run, as flags in words. Only what was read is told.
+    """Returns flags for throttling during a run. Only values that were read are reported.
 
     Raspberry Pi: bits 0 to 3 of get_throttled hold now, bits 16 to 19 since the start of the machine. x86: the kernel's
     count of thermal events. Source: Raspberry Pi documentation, "vcgencmd: get_throttled"; Linux admin guide, thermal.

@@ -1,7 +1,7 @@
 """A file system made for a run: an image in the run's data folder, on a loop device, mounted with the run's options.
 
 The loop device reads and writes its image past the page cache where the file system below allows it, so that what the
-run caches is cached once. All of it is gone after the run; what a crash left is found by its place and removed before
+run caches is cached once. All of it is gone after the run; a crash's leftovers are removed before
 the next run. Needs root. Source: Linux man-pages losetup(8), mount(8).
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from edgejoule.errors import StoreError
 
 KINDS = {"ext4": ("mkfs.ext4", "-q", "-F"), "xfs": ("mkfs.xfs", "-q", "-f")}
-SIZE_MB = 2048  # of the image, which takes only what is written to it
+SIZE_MB = 2048  # of the image, a sparse file
 _FIX = "run as root on a machine (not a container without loop devices), or leave filesystem out"
 _TIMEOUT_S = 60
 
@@ -35,7 +35,7 @@ class FileSystem:
 
 
 def run_command(words: Sequence[str]) -> str:
-    """A system program's standard output. Raises StoreError with its own words when it fails."""
+    """A system program's standard output. Raises StoreError with the program's message when it fails."""
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -49,7 +49,7 @@ def run_command(words: Sequence[str]) -> str:
 
 
 def why_not(kinds: Sequence[str]) -> str | None:
-    """Why such file systems cannot be made here, in words with the way out; None where they can."""
+    """Returns why such file systems cannot be made here, with a remedy; None where they can."""
     if os.geteuid() != 0:
         return f"filesystem: making and mounting one needs root; {_FIX}"
     for program in ("losetup", "mount", "umount", *(KINDS[kind][0] for kind in kinds)):
@@ -92,7 +92,7 @@ class MadeFileSystem:
             return self._command([*find, str(self.image)]).strip()
 
     def remove(self) -> None:
-        """Unmount, detach and delete what is there, also what a crash left. Raises StoreError when it cannot."""
+        """Unmounts, detaches and deletes, also leftovers of a crash. Raises StoreError when it cannot."""
         while self._is_mounted():
             self._command(["umount", str(self.mounted)])
         if self.image.exists():

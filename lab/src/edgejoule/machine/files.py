@@ -24,5 +24,5 @@ def read_bytes(path: Path | str) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The whole file's text. Raises OSError, and ValueError for what is not ASCII."""
+    """The whole file's text. Raises OSError, and ValueError for text that is not ASCII."""
     return read_bytes(path).decode("ascii")

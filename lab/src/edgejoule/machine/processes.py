@@ -23,7 +23,7 @@ class Membership(Protocol):
     """What a process belongs to while it runs."""
 
     def command(self) -> Sequence[str]:
-        """Words before a command that make it a member."""
+        """Returns the argv prefix that makes a command a member."""
         ...
 
     def joined(self, process: Running) -> None:
@@ -31,12 +31,12 @@ class Membership(Protocol):
         ...
 
     def left(self, process: Running) -> None:
-        """It ends, or has ended; its pid is free no sooner than this has returned. May be told twice."""
+        """Reports that the process ends or has ended; its pid is reserved until this returns. Repeatable."""
         ...
 
 
 class Running:
-    """A process that leads a process group of its own."""
+    """A process that leads its own process group."""
 
     def __init__(self, pid: int, count: _CpuCount | None = None) -> None:
         self.pid = pid
@@ -54,7 +54,7 @@ class Running:
 
 
 class Adopted(Running):
-    """A process that another part has started, with the member's words before its command, and reaps."""
+    """A process that another part has started, with the member's prefix before its command, and reaps."""
 
     def __init__(self, pid: int, member: Membership, count: _CpuCount | None = None) -> None:
         super().__init__(pid, count)
@@ -68,7 +68,7 @@ class Adopted(Running):
         self.release()
 
     def release(self) -> None:
-        """From now on it is no member; may be told twice."""
+        """Removes the member; may be called twice."""
         if self._cpu_s is not None:
             return
         self._member.left(self)
@@ -79,7 +79,7 @@ class Adopted(Running):
 class AdoptedTree(Adopted):
     """What a supervisor that another part has started runs: its descendants are the member, and itself is not.
 
-    Each of its children leads a process group of its own, and signals go to these.
+    Each of its children leads its own process group, and signals go to these.
     """
 
     def __init__(self, pid: int, member: Membership) -> None:
@@ -98,7 +98,7 @@ class AdoptedTree(Adopted):
 
 
 class Process(Running):
-    """A command in a process group of its own: Ctrl-C in a terminal is its starter's alone. Output is added to `log`.
+    """A command in its own process group: Ctrl-C in a terminal reaches only its starter. Output is added to `log`.
 
     It is killed when the thread that started it ends: start it from the main thread.
     """
@@ -164,7 +164,7 @@ class Process(Running):
         self.wait()
 
     def text(self) -> str:
-        """What it wrote so far."""
+        """Returns its output so far."""
         return self.log.read_text(errors="replace")
 
 
@@ -203,11 +203,11 @@ class _TreeCount(_CpuCount):
         return self._most_s
 
     def children(self) -> Sequence[int]:
-        """Of the process, as it was looked at last."""
+        """Returns the process's CPU time at the last check."""
         return self._children
 
     def at_least(self, cpu_s: float) -> None:
-        """What it took by another count."""
+        """Adds CPU time that was counted elsewhere."""
         self._most_s = max(self._most_s, cpu_s)
 
 

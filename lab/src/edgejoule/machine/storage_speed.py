@@ -1,6 +1,6 @@
 """How fast a data path is at 4 KB: synchronous writes, and random reads past the page cache. Bounded in time.
 
-Both go to a file of their own, one request at a time, as a database with one client asks.
+Both use a temporary file, one request at a time, as a database with one client asks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The meter contract: what a plug-in is, what it yields, and how it declines.
+"""The meter contract: what a plug-in does, what it yields, and how it declines.
 
 A meter takes its transport (a sysfs root, a serial port, a socket) as an argument, so a test emulates the
 instrument and production code has no test branches. All times are ns on CLOCK_MONOTONIC unless the channel's clock
@@ -62,7 +62,7 @@ class Channel:
     offset: standard uncertainty (k=1) of the offset, in W.
     resolution: smallest step of a value, in the channel's unit.
     wrap_j: an accumulator's modulus in J, None if it does not wrap.
-    power_w_max: no true value can exceed it, in W; tells a wrap from a reset and bounds the time between polls. None:
+    power_w_max: no true value exceeds it, in W; separates wraps from resets and bounds the time between polls. None:
     no bound known.
     model_rel: a modelled channel's prediction error (k=1), relative; 0 for a meter.
     interval_s: intended time between readings where the device sets it (a stream), None where each poll is a reading.
@@ -93,7 +93,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class Sample:
-    """One reading. value is None exactly when missing_reason says why."""
+    """One reading. value is None exactly when missing_reason gives the reason."""
 
     channel: str
     t_ns: int
@@ -135,7 +135,7 @@ def sample_record(channel: Channel, sample: Sample) -> dict[str, str | int | flo
 
 @dataclass(frozen=True)
 class Availability:
-    """Can this meter be used here? reason says what was found or is missing, fix the shortest way to it."""
+    """Can this meter be used here? reason: what is present or missing. fix: the shortest remedy."""
 
     available: bool
     reason: str
@@ -156,8 +156,8 @@ class Meter(Protocol):
     package channels, one `energy_j`). Channels of other domains are shown beside it and never added to it.
     poll_interval_s: how often poll() wants to be called (a counter: below half its wrap time; a device that streams:
     before its buffer is full).
-    Optional: measures_only, words for a part of the machine in which databases do not run ("the graphics cards"): such
-    a meter is taken only when it is named. run_s_min: the shortest run whose energy it can tell, in s. error_words: how
+    Optional: measures_only, the name of a part of the machine without databases ("the graphics cards"): such
+    a meter is taken only when it is named. run_s_min: the shortest run that it can measure, in s. error_words: how
     far off it may be, "±50 % at k = 2". gather_s: a meter whose readings a program gathers every poll_interval_s: how
     often poll() is to be called, in s; each call fetches all readings up to it.
     """
@@ -168,11 +168,11 @@ class Meter(Protocol):
     poll_interval_s: float
 
     def probe(self) -> Availability:
-        """Look, without side effects and without raising, whether the meter is usable here."""
+        """Checks, without side effects and without raising, whether the meter is usable here."""
         ...
 
     def describe(self) -> str:
-        """One line for people: what is read, over which domain, how well."""
+        """One line for people: the quantity, its domain, its accuracy."""
         ...
 
     def facts(self) -> Mapping[str, Sequence[str]]:

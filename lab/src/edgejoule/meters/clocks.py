@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from edgejoule.errors import DataError
 
 DRIFT_MAX = 500e-6  # crystals are within 100 ppm, ceramic resonators within 5000: above this the times are wrong
-DRIFT_UNKNOWN = 100e-6  # half width while arrivals are too few or too close together to tell
+DRIFT_UNKNOWN = 100e-6  # half width while arrivals are too few or too close together for an estimate
 _STRETCHES = 1000
 _RECTANGULAR = 1 / math.sqrt(3)
 
@@ -65,7 +65,7 @@ def clock_relation(arrivals: Arrivals, delay_s_max: float) -> ClockRelation:
     """Offset and drift from arrivals. delay_s_max: see Channel.
 
     Raises DataError without an arrival, and when the clocks drift apart by more than any crystal does: then the device
-    has started anew or its times are wrong.
+    has restarted or its times are wrong.
     """
     if not len(arrivals):
         raise DataError("the device's clock cannot be tied to the host's: nothing has arrived")
@@ -101,7 +101,7 @@ def _drift(device_s: NDArray[np.float64], late_s: NDArray[np.float64]) -> tuple[
     drift = _lower_slope(device_s, late_s)
     jitter_s = float(np.quantile(late_s - drift * device_s, 0.25) - (late_s - drift * device_s).min())
     drift_u = 2 * jitter_s / span_s  # each end of the line may rest on an arrival that was late by about this
-    if drift_u * math.sqrt(3) > DRIFT_UNKNOWN:  # a crystal is better known than these arrivals tell
+    if drift_u * math.sqrt(3) > DRIFT_UNKNOWN:  # a crystal is better known than these arrivals show
         return 0.0, DRIFT_UNKNOWN * _RECTANGULAR
     if abs(drift) > DRIFT_MAX:
         raise DataError(

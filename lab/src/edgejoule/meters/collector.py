@@ -1,4 +1,4 @@
-"""Gathers what a meter says into traces, one per channel. Used under one lock: it has none of its own."""
+"""Gathers a meter's readings into traces, one per channel. Callers hold a lock; it has none."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Collector:
             series.forget()
 
     def traces(self) -> list[Trace]:
-        """A copy of what is held, one trace per channel in the meter's order."""
+        """Returns a copy of the readings, one trace per channel in the meter's order."""
         return [self._series[channel.name].trace(self._poll_interval_s) for channel in self.channels]
 
     def take(self) -> list[Trace]:

@@ -159,6 +159,6 @@ def _candidate(plugin: EntryPoint, options: Mapping[str, Any], named: bool) -> C
         return Candidate(plugin.name, meter, probed)
     except UsageError:
         raise  # the user's own option is wrong, not the plug-in
-    except Exception as error:  # noqa: BLE001 - foreign code at import and probe: told in the list, never fatal
+    except Exception as error:  # noqa: BLE001 - foreign code at import and probe: reported in the list, never fatal
         cause = f"the plug-in failed: {type(error).__name__}: {error}"
         return Candidate(plugin.name, None, Availability(False, cause))

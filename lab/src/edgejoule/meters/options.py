@@ -1,4 +1,4 @@
-"""Options of meters as an experiment's file gives them: whatever was written there, checked in words."""
+"""Options of meters from an experiment's file, checked, with a message for every mistake."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _RMS = (
 
 
 def check_roles(roles: Iterable[Role]) -> None:
-    """Raises ValueError, in words, where these do not make exactly one power or energy."""
+    """Raises ValueError where these do not make exactly one power or energy."""
     found = list(roles)
     ways = [
         Role.POWER in found,

@@ -1,4 +1,4 @@
-"""Polls a meter from a thread of its own and keeps what it says in memory.
+"""Polls a meter from a separate thread and holds its readings in memory.
 
 Deadlines are absolute, so a slow poll does not shift the later ones. A deadline that has passed is skipped, not made
 up for: the missing time shows in the trace as a longer step.
@@ -131,7 +131,7 @@ class Sampler:
         try:
             self._sample_until_stopped(started_ns)
             self._poll_once()
-        except Exception as error:  # noqa: BLE001 - a plug-in's fault is told by stop(), it must not end unseen here
+        except Exception as error:  # noqa: BLE001 - stop() reports a plug-in's fault, which must not end unseen here
             self._failure = error
         self._cpu_s = time.thread_time() - cpu_started_s + self._helper_cpu_s() - helper_started_s
         self._elapsed_s = (time.monotonic_ns() - started_ns) / 1e9

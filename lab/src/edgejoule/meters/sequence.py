@@ -1,6 +1,6 @@
 """From a counter that runs over to the number of a sample in the stream: what is lost leaves a hole of its size.
 
-A counter with a short period cannot tell a loss of its whole length from none. There the host's clock decides: samples
+A counter with a short period cannot show a loss of its whole length. There the host's clock decides: samples
 come at a known rate, and a stream that falls behind by more than SLACK_S has lost whole turns of the counter.
 """
 

@@ -1,6 +1,6 @@
 """How a meter is connected: the section `## Setting up` of the README.md beside its plug-in.
 
-The plug-in is not imported for this, only its package is looked up: the words help most where it cannot be loaded.
+The plug-in is not imported for this, only its package is searched: the text helps most where it cannot be loaded.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ class Trace:
     t_ns: strictly increasing, on the channel's clock. value: W or J, NaN where the reading failed.
     interval_s: the intended time between samples; three times as long without one is a gap.
     reasons: index of a missing sample -> why. arrivals: of a channel on the device's clock, what ties it to the host's.
-    relation: what ties it better than arrivals do, or tells how well the times of a channel on the host's clock are
+    relation: what ties it better than arrivals do, or states how well the times of a channel on the host's clock are
     known.
     """
 

@@ -1,8 +1,8 @@
 """A power trace that another program recorded becomes part of stored runs, beside their own meters.
 
 Where in the trace a run is, by the first of these that there is: the exchanges with the recorder's host (meter.clocks);
-the trace's wall clock, or a moment that is told, with the limit of how far it may be off; the markers that the runs
-played, found anywhere in the trace. Markers also check and refine the first three. What none of them ties is refused.
+the trace's wall clock, or a given moment, with the limit of how far it may be off; the markers that the runs
+played, anywhere in the trace. Markers also check and refine the first three. An untied recording is refused.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class LatencyPanel:
-    """One drawing: what it shows (the operation and what its latency is measured from), in words, and the SVG."""
+    """One drawing: its title (the operation and the start of its latency), and the SVG."""
 
     operation: str
     condition: str

@@ -18,7 +18,7 @@ from edgejoule.report.traces import representative
 from edgejoule.store import Run, RunData
 
 WIDTH, HEIGHT, LEFT, RIGHT, STRIP, BOTTOM = 760.0, 132.0, 34.0, 8.0, 16.0, 22.0
-STEPS_MAX = 400  # of a picture: more cannot be told apart
+STEPS_MAX = 400  # of a picture: more cannot be distinguished
 
 Event = Mapping[str, Any]
 

@@ -140,7 +140,7 @@ def _done(f: Findings) -> str:
 
 
 def _reading(r: ResponseFinding, by: str | None) -> str:
-    """How to read the letters of a figure, or why there are none."""
+    """How to read the letters of a figure, or why it has none."""
     if any(c.letters for c in r.cells):
         return f"cells{f' of the same {by}' if by else ''} that share a letter do not differ significantly"
     reasons = [p.reason for p in r.parts if p.reason] or list(r.notes)
@@ -228,7 +228,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
 
 
 def _options(experiment: Experiment) -> list[str]:
-    """What the command line changed, as pairs of words for a shell: `--set KEY=VALUE`, `--meter NAME`."""
+    """Returns the changes of the command line, as arguments for a shell: `--set KEY=VALUE`, `--meter NAME`."""
     words = [shlex.quote(word) for word in experiment.environment.get("options", [])]
     return [f"{name} {value}" for name, value in zip(words[::2], words[1::2], strict=True)]
 

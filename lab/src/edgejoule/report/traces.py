@@ -224,7 +224,7 @@ def _phases(events: Sequence[Mapping[str, Any]], zero_ns: int, length_s_min: flo
 def apart(marks: Sequence[BackgroundWork], within_s: float) -> list[BackgroundWork]:
     """The marks in the order of their starts; those of one kind that begin within so many s are one that says how many.
 
-    A database may checkpoint a thousand times a run: what cannot be told apart on a page is not drawn apart.
+    A database may checkpoint a thousand times a run: marks that coincide on the page are drawn once.
     """
     groups: dict[str, list[list[BackgroundWork]]] = {}
     for mark in sorted(marks, key=lambda m: m.start_s):
@@ -250,7 +250,7 @@ MARKS = {"flush": "▲", "compaction": "■", "checkpoint": "◆", "snapshot": "
 
 
 def picture(trace: PowerTrace, time_range_s: tuple[float, float], power_max_w: float, points: int) -> Markup:
-    """The static picture: what is seen without scripts, and what uPlot replaces."""
+    """The static picture, shown without scripts; uPlot replaces it."""
     x = Axis(*time_range_s, LEFT, WIDTH - RIGHT)
     y = Axis(0, power_max_w, HEIGHT - BOTTOM, STRIP)
     parts = [

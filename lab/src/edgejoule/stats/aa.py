@@ -1,6 +1,6 @@
 """A/A: the same against the same. Halves of one group's own runs must not be called different more often than alpha.
 
-Two looks at it: the first half of each group's runs against the second (drift of board, room or database), and many
+Two ways: the first half of each group's runs against the second (drift of board, room or database), and many
 random halves (what the declared test makes of data that are the same: its share of false alarms on these very values).
 Sources: R. Kohavi, D. Tang, Y. Xu, Trustworthy Online Controlled Experiments (2020), ch. 19; C. J. Clopper and E. S.
 Pearson, Biometrika 26 (1934), for the interval of a share.

@@ -278,7 +278,7 @@ def _why_not(p_adj: float, ratio: float | None, options: Options) -> str | None:
 
 
 def _too_close(ratio: float | None, options: Options) -> bool:
-    """Whether a least ratio is asked for, and this one does not reach it, or cannot be told."""
+    """True when a least ratio is set and this one does not reach it or is unknown."""
     if options.min_ratio is None:
         return False
     return ratio is None or 1 / options.min_ratio <= ratio <= options.min_ratio

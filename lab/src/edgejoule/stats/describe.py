@@ -22,7 +22,7 @@ class Summary:
     """Figures in the response's unit.
 
     RAW: arithmetic mean, sd. LOG: geometric mean; sd is the geometric standard deviation, a factor; ci95_ratio is the
-    interval divided by the mean. ci95 and sd are None where one value alone cannot give them. None of the figures
+    interval divided by the mean. ci95 and sd are None for a single value. None of the figures
     depends on the order of the values.
     """
 

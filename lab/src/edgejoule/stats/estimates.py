@@ -1,4 +1,4 @@
-"""Means to be compared, with what is known of their errors: what every parametric comparison starts from."""
+"""Means to be compared with their errors: the input of every parametric comparison."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ it is not. Simultaneous at 1 - alpha, and narrower than all pairs, for fewer thi
 Sources: J. C. Hsu, Annals of Statistics 12 (1984), and Multiple Comparisons: Theory and Methods (1996), ch. 4.2;
 C. W. Dunnett, Journal of the American Statistical Association 50 (1955), for the one-sided critical value. Where the
 correlation of differences is no product of two factors (means adjusted for blocks), the least correlation is taken for
-all, which is conservative by D. Slepian's inequality (1962). Where the groups have errors of their own (Games-Howell,
+all, which is conservative by D. Slepian's inequality (1962). Where the groups have different errors (Games-Howell,
 split plots), the intervals follow from those of all pairs, which is conservative too (Hsu 1996, ch. 4.2.4).
 """
 

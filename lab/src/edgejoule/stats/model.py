@@ -27,7 +27,7 @@ class Group:
     """A cell of the compared factors.
 
     n: values, or loads where runs share them. mean: geometric on the log scale, arithmetic on the raw one, adjusted for
-    blocks. ci95: 95 % interval of the mean from the errors that the declared test uses; nan where nothing tells them.
+    blocks. ci95: 95 % interval of the mean from the errors that the declared test uses; nan where these are unknown.
     letters: None where nothing is judged, see Analysis.judged. sd, median, min, max, mean_arithmetic: of the values as
     they are. sd is None for one value. mean_rank: where ranks are compared. distribution: where asked for.
     """
@@ -47,7 +47,7 @@ class Group:
 
     @property
     def label(self) -> str:
-        """The levels in words: "wool A, tension L"."""
+        """Returns the levels as text: "wool A, tension L"."""
         return label_of(self.levels)
 
     def to_json(self) -> Json:
@@ -73,7 +73,7 @@ class Pair:
     """Group a against group b, which is placed better.
 
     difference, ci: mean(a) - mean(b) on the scale of analysis (of logarithms on the log scale) and its simultaneous
-    interval at 1 - alpha; ci is None where the test gives none (Dunn's). ratio: mean(a) / mean(b), None unless both are
+    interval at 1 - alpha; ci is None where the test has none (Dunn's). ratio: mean(a) / mean(b), None unless both are
     positive; ratio_ci on the log scale only. p_adj: the declared test's, untouched by min_ratio. significant: they
     are called different, which takes p_adj < alpha, a ratio beyond min_ratio, and for modelled values that there is a
     min_ratio; why_not says what failed, None when significant. statistic, df: t with its df, or z of mean ranks.
@@ -176,12 +176,12 @@ class LookTaken:
 
     @property
     def last(self) -> bool:
-        """Whether no look is left."""
+        """True when no look is left."""
         return self.look == len(self.looks.runs)
 
     @property
     def stop(self) -> bool:
-        """Nothing is left to decide, or nothing left to look at."""
+        """True when everything is decided or no look is left."""
         return self.last or self.decided == self.pairs
 
     def to_json(self) -> Json:
@@ -319,12 +319,12 @@ def finite(value: float | None) -> float | None:
 
 
 def limits_json(limits: Limits | None) -> list[float | None] | None:
-    """An interval as a list; None where there is none."""
+    """Returns an interval as a list; None without one."""
     return None if limits is None else [finite(limits[0]), finite(limits[1])]
 
 
 def label_of(levels: Mapping[str, str]) -> str:
-    """Levels in words: "wool A, tension L"."""
+    """Returns levels as text: "wool A, tension L"."""
     return ", ".join(f"{name} {level}" for name, level in levels.items())
 
 

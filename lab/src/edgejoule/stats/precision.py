@@ -1,6 +1,6 @@
 """How many runs a declared precision takes: an estimate with its range, and Stein's two stages, which keep a promise.
 
-Looking at the data until the interval looks narrow does not give 95 %. Stein's procedure does: the spread of the first
+Stopping when the interval is narrow does not give 95 %. Stein's procedure does: the spread of the first
 runs alone fixes how many are made and how wide the interval is, and the mean of all runs stands in its middle.
 
 Sources: C. Stein, Annals of Mathematical Statistics 16 (1945); D. C. Montgomery, Design and Analysis of Experiments,
@@ -31,7 +31,7 @@ class RunsNeeded:
     high: int
 
     def more(self, have: int) -> RunsNeeded:
-        """What is still missing beyond `have`."""
+        """Returns the replications still missing beyond `have`."""
         return RunsNeeded(*(max(0, count - have) for count in (self.estimate, self.low, self.high)))
 
 
@@ -133,7 +133,7 @@ def blocks_within(seconds: Sequence[float], budget_s: float) -> int:
 
 
 def half_width_of(precision: float, scale: Scale) -> float:
-    """On the scale of analysis. UsageError for what is no precision: a ratio must exceed 1, a half width 0."""
+    """Converts to the scale of analysis. Raises UsageError: a ratio must exceed 1, a half width 0."""
     if scale is Scale.LOG:
         if not 1 < precision < math.inf:
             raise UsageError(

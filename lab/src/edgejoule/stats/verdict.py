@@ -12,7 +12,7 @@ from edgejoule.stats.omnibus import Omnibus
 
 
 def verdict(analysis: AnalysisResult) -> str:
-    """What the response depends on, which group is best, and from which others it can be told apart."""
+    """The response's effects, the best group, and the groups that differ from it."""
     if analysis.omnibus:
         return _by_omnibus(analysis, analysis.omnibus)
     found = [row for row in analysis.anova.rows if row.source != analysis.block and _significant(row, analysis.alpha)]

@@ -129,7 +129,7 @@ class Run:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The flags that are of the run's conditions and not of what came out: known without a look at a response."""
+        """The flags that depend on the run's conditions and not on a response."""
         return tuple(self.facts.get("conditions", ()))
 
     @property
@@ -178,8 +178,8 @@ RULE = (
 def counting(attempts: Sequence[Run]) -> Run:
     """The attempt that counts, of those at one run in the order they were made, by RULE.
 
-    Conditions (throttling, temperature, idle power, clocks) are noted without a look at a response, and no response is
-    looked at here: an attempt is never chosen for what it gave.
+    Conditions (throttling, temperature, idle power, clocks) are recorded without a response, and no response is
+    read here: an attempt is never chosen by its result.
     """
     in_order = (run for run in attempts if run.status == "finished" and not run.conditions)
     return next(in_order, attempts[0])
@@ -508,7 +508,7 @@ class Store:
         )
 
     def note(self, experiment_id: int, heading: str, value: object) -> None:
-        """Add to an experiment's environment what came up while it ran, under a heading of its own."""
+        """Adds facts of a running experiment to its environment, under a separate heading."""
         with self._transaction():
             row = self._db.execute("SELECT environment_json FROM experiments WHERE id = ?", (experiment_id,)).fetchone()
             noted = {**json.loads(row["environment_json"]), heading: value}
@@ -537,7 +537,7 @@ class Store:
         return [self._experiment(row) for row in self._query("SELECT * FROM experiments ORDER BY id")]
 
     def find(self, which: str = "latest") -> Experiment:
-        """An experiment by id, by name, or `latest`. Raises UsageError if there is none, and SeveralError where more
+        """An experiment by id, by name, or `latest`. Raises UsageError for an unknown one, and SeveralError where more
         than one has the name.
         """
         if which.isdecimal() and (rows := self._query("SELECT * FROM experiments WHERE id = ?", int(which))):
@@ -649,7 +649,7 @@ class Store:
 
 
 def _settings(planned: PlannedRun) -> dict[str, Any]:
-    """Everything a run is told apart from its levels, as stored."""
+    """All settings of a run beside its levels, as stored."""
     bare = replace(planned, levels={}, command=None)
     hidden = {"levels", "index", "block", "command", *(() if planned.command else ("values",))}
     told = {k: v for k, v in asdict(bare).items() if k not in hidden}

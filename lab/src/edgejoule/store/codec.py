@@ -32,7 +32,7 @@ _Values = NDArray[np.float64]
 
 def pack(t_ns: _Times, value: _Values, resolution: float) -> tuple[bytes, _Values]:
     """The readings as a blob, and their values as the blob has them. value: NaN where a reading failed. resolution: of
-    the channel, 0 when there is none.
+    the channel, 0 without one.
     """
     failed = np.isnan(value)
     filled = np.where(failed, 0.0, value)

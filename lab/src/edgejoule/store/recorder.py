@@ -1,4 +1,4 @@
-"""Writes what a sampler gathers into the store while a run is under way, twice a second, from a thread of its own.
+"""Writes a sampler's readings into the store during a run, twice a second, from a separate thread.
 
 A run that is over within FIRST_WRITE_S is written once, when it ends: the thread then does nothing, and a connection of
 its own and the writes of half seconds would take more CPU time than the readings did.
@@ -27,7 +27,7 @@ class TraceRecorder:
     """Takes the readings of samplers until the block ends; the samplers no longer hold them.
 
     run_id: of `Store.begin`. connection: of the thread that makes the recorder; without it the recorder opens one. The
-    thread that writes during the run has a connection of its own. Leaving the block writes the rest; StoreError when a
+    thread that writes during the run has its own connection. Leaving the block writes the rest; StoreError when a
     write failed, the readings since then are lost.
     """
 

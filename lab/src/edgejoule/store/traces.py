@@ -140,7 +140,7 @@ class ChannelRows:
 
     def _write_row(self, second: int, part: Trace) -> None:
         blob, kept = pack(part.t_ns, part.value, part.channel.resolution)
-        part = replace(part, value=kept)  # sums are of what is kept
+        part = replace(part, value=kept)  # sums are of the stored values
         good = ~np.isnan(part.value)
         summary = summary_of(_with_reading(part, self._last))
         arrived = self._arrivals[:, 0] <= part.t_ns[-1]
@@ -173,7 +173,7 @@ def _columns(summary: SegmentSummary) -> tuple[float, ...]:
 class StoredTrace:
     """One channel's readings in the store, see energy.Readings. relation: times are given on the host's clock.
 
-    told: how they become that, where it is stored; else the arrivals tell.
+    told: the stored relation; else the arrivals give it.
     """
 
     connection: sqlite3.Connection
@@ -203,7 +203,7 @@ class StoredTrace:
 
     @cached_property
     def by_arrivals(self) -> ClockRelation:
-        """What arrivals alone tell of a device's clock. Raises DataError where they tell nothing."""
+        """Estimates a device's clock from arrivals alone. Raises DataError where they do not suffice."""
         return clock_relation(self._arrivals(), self.channel.delay_s_max)
 
     def between(self, t0_ns: int, t1_ns: int) -> Trace:

@@ -1,7 +1,7 @@
-"""Runs an emulated instrument over many seeds and compares the joules told with the joules drawn.
+"""Runs an emulated instrument over many seeds and compares the reported joules with the joules drawn.
 
 One run: a random load, the instrument's errors drawn from what its channels declare, a poll every poll_interval_s with
-a little jitter, the traces as the sampler makes them, the energy of an interval inside. What is asked for: the k=2
+a little jitter, the traces as the sampler makes them, the energy of an interval inside. The requirement: the k=2
 interval covers in 93 to 98 of 100 seeds and is at most three times the actual RMS error; no figure is wrong without a
 flag; a run without any error is within 0.01 %.
 """
@@ -33,7 +33,7 @@ _POLL_JITTER_REL = 0.02
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run. told_j None: refused, reason says why. flags: gaps and notes, in words."""
+    """One run. told_j None: refused, reason says why. flags: gaps and notes."""
 
     seed: int
     known_j: float
@@ -44,7 +44,7 @@ class Outcome:
 
     @property
     def error_j(self) -> float:
-        """Told less known; NaN when refused."""
+        """Reported minus known joules; NaN when refused."""
         return math.nan if self.told_j is None else self.told_j - self.known_j
 
     @property
@@ -75,7 +75,7 @@ class Conformance:
 
     @property
     def coverage(self) -> float:
-        """Share of the told runs whose interval holds the known joules."""
+        """Share of the reported runs whose interval holds the known joules."""
         return float(np.mean([outcome.covered for outcome in self.told])) if self.told else math.nan
 
     @property
@@ -105,7 +105,7 @@ class Conformance:
 
     @property
     def failings(self) -> list[str]:
-        """What is not as promised, in words; empty when all is."""
+        """Describes every broken promise; empty if none."""
         found = [f"{self.wrong_unflagged} wrong figures without a flag"] if self.wrong_unflagged else []
         if self.fault is None:
             if not _possible(self.coverage, len(self.told)):
@@ -130,7 +130,7 @@ def examine(
     fault: Fault | None = None,
     told: Callable[[Outcome], None] = lambda _: None,
 ) -> Conformance:
-    """One run for each seed. told: hears every outcome."""
+    """One run for each seed. told: called with every outcome."""
     outcomes = []
     for seed in seeds:
         outcomes.append(run_once(instrument, seed, frozenset() if fault is None else frozenset({fault})))

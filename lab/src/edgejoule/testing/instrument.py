@@ -1,6 +1,6 @@
 """The contract of an emulated instrument: the real protocol's bytes or files, in virtual time, with known joules.
 
-The runner owns the time. It tells the instrument how late it is and polls the meter's driver, which speaks to the
+The runner owns the time. It sets the instrument's time and polls the meter's driver, which speaks to the
 instrument through the transport that production code takes, and reads its host clock from the same virtual time.
 """
 
@@ -56,7 +56,7 @@ class Circuit:
     gain_z, offset_z: the instrument's errors in units of the standard uncertainties its channels declare, the same for
     all its channels (common mode), so that a reading is true x (1 + gain_z x gain_rel) + offset_z x offset_w. model_z:
     the same for a modelled channel's prediction error. drift_ppm: the device's clock against the host's; rng: noise,
-    jitter and the places of faults. faults: what is to go wrong in this run.
+    jitter and the places of faults. faults: the faults of this run.
     """
 
     load: KnownLoad

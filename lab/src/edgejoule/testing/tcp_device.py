@@ -13,12 +13,12 @@ class TcpDevice(Device, ABC):
     """connect() is the transport of the meter's driver."""
 
     def greeting(self) -> bytes:
-        """What is sent to one who connects."""
+        """Returns the greeting of a new connection."""
         return b""
 
     @abstractmethod
     def feed(self, data: bytes) -> bytes:
-        """The answers to what is complete with data."""
+        """Returns the answers to the messages that data completes."""
 
     def connect(self, host: str, port: int, _timeout_s: float) -> Stream:
         """A connection. Raises MeterError while the device is gone."""

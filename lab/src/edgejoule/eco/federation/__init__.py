@@ -8,11 +8,11 @@
 
 What a server is made of is two backends, and each can be another one:
 
-- shares (`shares.py`): how a server's processes get no more than its share of a core, and what they used. `Duty`:
+- shares (`shares.py`): limits a server's processes to its share of a core, and counts their CPU time. `Duty`:
   SIGSTOP and SIGCONT by a token bucket, without root; `CpuGroups`: cgroups of version 1 or 2, as root.
-- networks (`networks.py`): at which address a server listens, and the words before a command that put it into the
-  server's network. `Loopback`: all on 127.0.0.1. A network of namespaces gives each server an address of its own and
-  `["ip", "netns", "exec", NAME]` as the words, and makes and removes what it needs between `__enter__` and `__exit__`;
+- networks (`networks.py`): the address that a server listens on, and the argv prefix that puts a command into the
+  server's network. `Loopback`: all on 127.0.0.1. A network of namespaces gives each server its own address and
+  `["ip", "netns", "exec", NAME]` as the prefix, and makes and removes what it needs between `__enter__` and `__exit__`;
   beyond loopback ecod demands certificates, so it goes with certificates. Sockets of applications and of ecoctl are
   files and work across namespaces.
 

@@ -1,4 +1,4 @@
-"""What an operator asks and tells a federation that runs: ecoctl at one of its servers."""
+"""Controls a running federation as an operator does: ecoctl at one of its servers."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def _event(logged: Logged, policy: str, homes: Mapping[str, FederationServer], o
 
 
 def _above_0(value: float | None) -> float | None:
-    """protobuf leaves out what is 0, and no job takes 0 s or 0 J: it is not known."""
+    """protobuf leaves out what is 0, and no job takes 0 s or 0 J, so 0 means unknown."""
     return float(value) if value else None
 
 

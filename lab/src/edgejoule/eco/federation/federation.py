@@ -1,4 +1,4 @@
-"""A federation of ecods on this machine, and what its operator asks and tells it."""
+"""A federation of ecods on this machine, and its operator's commands."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ class Federation:
             self._daemons.append(self.start(server.name, words, place.folder / "ecod.log"))
 
     def _all_known(self) -> bool:
-        """Each server has heard of all, and of what they can do."""
+        """True when each server knows all others and their abilities."""
         for server in self.servers:
             view = self.view(server.name)
             lines = [line for line in view.get("servers", []) if line.get("alive") and "busy_cores" in line["state"]]

@@ -1,4 +1,4 @@
-"""A network of namespaces: each server in one of its own, joined by veth pairs and a bridge. Needs root.
+"""A network of namespaces: one for each server, joined by veth pairs and a bridge. Needs root.
 
 The bridge is in a namespace, too, so the machine's own network is not touched. Names hold the pid of the program that
 made them: what a killed one left is removed when the next network is made.

@@ -11,9 +11,9 @@ from edgejoule.eco.federation.server import FederationServer
 
 
 class Network(Protocol):
-    """A network between servers. A context manager: it makes what it needs, and on exit nothing of it is left.
+    """A network between servers. A context manager: it makes what it needs and removes that on exit.
 
-    about: in words. encrypted: it goes beyond loopback, so that ecod demands certificates.
+    about: a description. encrypted: it goes beyond loopback, so that ecod demands certificates.
     """
 
     about: str
@@ -28,7 +28,7 @@ class Network(Protocol):
         ...
 
     def add(self, server: FederationServer) -> None:
-        """A server is part of it; told once, before anything else is asked about it."""
+        """Adds a server. Called once, before any other method names that server."""
         ...
 
     def host(self, server: FederationServer) -> str:
@@ -40,11 +40,11 @@ class Network(Protocol):
         ...
 
     def interface(self, server: FederationServer) -> str:
-        """Whose traffic its ecod looks at."""
+        """Returns the interface whose traffic its ecod counts."""
         ...
 
     def command(self, server: FederationServer) -> Sequence[str]:
-        """Words before a command that put it into the server's network."""
+        """Returns the argv prefix that starts a command in the server's network."""
         ...
 
 

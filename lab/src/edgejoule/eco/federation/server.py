@@ -10,7 +10,7 @@ class FederationServer:
     """A server with one core that is `share` times as fast as a core of this machine.
 
     busy_w: watts above idle while its core is busy; declared, as idle_w and transfer_j_per_byte. slots: jobs of other
-    servers that it runs at a time. link_mbit_s: what it is told of its link.
+    servers that it runs at a time. link_mbit_s: the link rate in its configuration.
     """
 
     name: str

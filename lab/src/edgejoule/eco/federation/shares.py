@@ -1,4 +1,4 @@
-"""How the processes of a server get no more than its share of a core, and what they used.
+"""Limits the processes of a server to its share of a core, and counts their CPU time.
 
 A backend gives each server a `Limit`, to which its processes belong. ecod reads the use of its server's cores from a
 folder in the form of a cgroup of version 2 (`telemetry.cgroup`): that cgroup itself, or else files that are kept here.
@@ -20,8 +20,8 @@ from edgejoule.machine.processes import Running
 
 PERIOD_S = 0.02  # of a quota
 SHARES_V1, WEIGHT_V2 = 262_144, 10_000  # the most there is: other work does not take from a server's share
-TICK_S = 0.004  # a server's processes are looked at so often
-TOLD_S = 0.05  # and its use is told to its ecod
+TICK_S = 0.004  # interval between two checks of a server's processes
+TOLD_S = 0.05  # interval between two reports of its use to its ecod
 
 
 class Limit(Protocol):
@@ -30,7 +30,7 @@ class Limit(Protocol):
     folder: Path
 
     def command(self) -> Sequence[str]:
-        """Words before a command that make it a member from its first instruction on."""
+        """Returns the argv prefix that makes a command a member from its first instruction on."""
         ...
 
     def joined(self, process: Running) -> None:
@@ -49,7 +49,7 @@ class Limit(Protocol):
 class Shares(Protocol):
     """A way to limit. A context manager: on exit nothing is limited any more and nothing of it is left."""
 
-    about: str  # how, in words
+    about: str  # description of the method
 
     def limit(self, server: FederationServer, folder: Path) -> Limit:
         """Of a server; folder: where it may keep files."""
@@ -96,7 +96,7 @@ class _Members:
             return self.cpu_s_locked(look=True)
 
     def cpu_s_locked(self, look: bool) -> float:
-        """The lock is held. look: see Process.cpu_s."""
+        """The caller holds the lock. look: see Process.cpu_s."""
         return sum(process.cpu_s(look) for process in [*self._ended, *self.running])
 
     def tell(self, used_s: float) -> None:
@@ -108,7 +108,7 @@ class _Members:
 
 
 class _Watched:
-    """A backend with a thread that looks at all members again and again."""
+    """A backend with a thread that polls all members."""
 
     def __init__(self, tick_s: float) -> None:
         self._tick_s = tick_s
@@ -196,7 +196,7 @@ class Duty(_Watched):
             used_s = limit.cpu_s_locked(look=whole)
             bucket = self._buckets.setdefault(name, Bucket(limit.server.share, used_s, now_s))
             stops = bucket.empty(used_s, now_s)
-            if stops or name in self._stopped:  # one that came meanwhile runs: stopping is told anew
+            if stops or name in self._stopped:  # a process that came meanwhile runs: stop it too
                 for process in limit.running:
                     process.signal(signal.SIGSTOP if stops else signal.SIGCONT)
             (self._stopped.add if stops else self._stopped.discard)(name)

@@ -22,7 +22,7 @@ class FileSource(Protocol):
 
     @property
     def files(self) -> Sequence[Path]:
-        """What is read for one reading, in this order."""
+        """The files of one reading, in this order."""
         ...
 
 

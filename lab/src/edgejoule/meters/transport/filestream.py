@@ -103,7 +103,7 @@ class FileReadings:
 
 
 def reason_of(error: int) -> str:
-    """A reading's error in words."""
+    """Returns a reading's error message."""
     return _REASONS.get(error) or os.strerror(error)
 
 
@@ -150,7 +150,7 @@ class FileStream:
     def ask(self) -> FileReadings:
         """All readings since the last question, and one taken just now.
 
-        Raises OSError or MeterError when the program is gone; the next question starts it anew.
+        Raises OSError or MeterError when the program is gone; the next request restarts it.
         """
         if self._process is None:
             self.start()
@@ -181,7 +181,7 @@ class FileStream:
         try:
             return process_clock.cpu_s(self._process.pid)
         except OSError:
-            return 0.0  # it has been killed, and what it took with it is not told
+            return 0.0  # it has been killed, and its last readings are lost
 
     def _answer(self) -> FileReadings:
         assert self._process is not None, "started"

@@ -20,7 +20,7 @@ _HOST = re.compile(r"[A-Za-z0-9_.-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
 
 
 def checked_host(meter: str, host: str | None) -> str | None:
-    """An option `host` (name or address, with a port or without). Raises UsageError for what is none."""
+    """An option `host` (name or address, with a port or without). Raises UsageError for anything else."""
     if host is None or (isinstance(host, str) and _HOST.fullmatch(host)):
         return host
     raise UsageError(f"{meter}: host: expected a name or address, with :PORT or without, found {host!r}")
@@ -57,7 +57,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def number_at(found: dict[str, Any], *keys: str) -> tuple[float, float]:
-    """The number under these keys, and the step of its last digit. Raises ValueError for what is no number."""
+    """The number under these keys, and the step of its last digit. Raises ValueError for a value that is no number."""
     value: Any = found
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None

@@ -64,7 +64,7 @@ class TcpStream:
 
 
 class PortStream:
-    """A serial port, looked at every few ms."""
+    """A serial port, polled every few ms."""
 
     def __init__(self, port: Port) -> None:
         self._port = port

@@ -62,7 +62,7 @@ class PlugMeter(ABC):
 
     @abstractmethod
     def identify(self) -> str:
-        """What answers at the host, in words. Raises OSError and ValueError."""
+        """Returns the identity of the device at the host. Raises OSError and ValueError."""
 
     @property
     def accuracy_k2(self) -> float:
@@ -126,5 +126,5 @@ class PlugMeter(ABC):
         return [Sample(CHANNEL, (before_ns + self._clock_ns()) // 2, value)]
 
     def close(self) -> None:
-        """Nothing is held open; the next open() begins anew."""
+        """Closes the connection; open() makes a new one."""
         self._total_j = None

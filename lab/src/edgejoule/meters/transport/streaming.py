@@ -51,7 +51,7 @@ class StreamedChannel:
 
 
 class StreamingMeter(StreamedChannel, ABC, Generic[Link, Received]):
-    """A link to a device that streams. When the link breaks, one try every REOPEN_S is made to begin anew.
+    """A link to a device that streams. When the link breaks, it is reopened every REOPEN_S.
 
     A subclass opens `_link` in open() and in `_begin_anew`. heard: the number of the newest sample and when it came.
     """
@@ -102,7 +102,7 @@ class StreamingMeter(StreamedChannel, ABC, Generic[Link, Received]):
                 self._end(link)
 
     def _number_after_break(self, step_ns: int) -> int:
-        """A clock that begins anew goes on where the host's says it would be: the number of the next sample."""
+        """A restarted clock continues where the host's clock places it: the number of the next sample."""
         if self._heard is None:
             return 0
         number, heard_ns = self._heard

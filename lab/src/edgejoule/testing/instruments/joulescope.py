@@ -31,7 +31,7 @@ class Library(Device):
         self.published: list[tuple[str, object]] = []
 
     def advance(self, to_ns: int) -> None:
-        """Live on to that time and tell what there is to tell."""
+        """Advances to that time and sends the due messages."""
         super().advance(to_ns)
         if self.gone:
             self._hear = None

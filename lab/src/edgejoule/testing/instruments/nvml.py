@@ -16,7 +16,7 @@ _RENEWED_NS = 20_000_000
 
 
 class EmulatedError(Exception):
-    """What pynvml raises, with its words."""
+    """The exceptions of pynvml, with their messages."""
 
 
 class EmulatedLibrary:

@@ -37,12 +37,12 @@ class OtiiServer(TcpDevice):
         self._late_s = 0.0
 
     def greeting(self) -> bytes:
-        """What is sent to one who connects."""
+        """Returns the greeting of a new connection."""
         self._rest = b""
         return _line(_GREETING)
 
     def feed(self, data: bytes) -> bytes:
-        """The answers to what is complete with data."""
+        """Returns the answers to the messages that data completes."""
         *lines, self._rest = (self._rest + data).split(b"\r\n")
         self._late_s = float(self._circuit.rng.uniform(0.0, 0.05))
         return b"".join(self._answered(json.loads(line)) for line in lines)

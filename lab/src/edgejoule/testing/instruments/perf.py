@@ -21,7 +21,7 @@ _UPDATE_NS = 1_000_000
 
 
 def make_tree(root: Path, events: dict[str, str], cpumask: str = "0") -> None:
-    """The power unit's files below root/power; below root/cpu the CPUs of the mask, each of a package of its own."""
+    """The power unit's files below root/power; below root/cpu the CPUs of the mask, each in a different package."""
     folder = root / "power" / "events"
     folder.mkdir(parents=True)
     for name, text in (("type", "14"), ("cpumask", cpumask)):
@@ -66,7 +66,7 @@ class _Counters(Device):
 
 
 def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-    """One package of 5 to 60 W: a tree in a folder of its own, counters that answer from the circuit."""
+    """One package of 5 to 60 W: a tree in a separate folder, counters that answer from the circuit."""
     folder = tempfile.TemporaryDirectory()
     make_tree(Path(folder.name), {"energy-pkg": "event=0x02"})
     counters = _Counters(circuit, folder)

@@ -55,7 +55,7 @@ class _Counter(Device):
 
 
 def connect(circuit: Circuit, clock_ns: Callable[[], int]) -> Rig:
-    """One package of 5 to 60 W: the tree is in a folder of its own, the counter's file answers from the circuit."""
+    """One package of 5 to 60 W: the tree is in a separate folder, the counter's file answers from the circuit."""
     folder = tempfile.TemporaryDirectory()
     zone = Path(folder.name) / "intel-rapl:0"
     zone.mkdir()

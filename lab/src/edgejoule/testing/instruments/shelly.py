@@ -38,7 +38,7 @@ def later_generation(path: str, power_w: float, total_j: float) -> str:
 
 
 class _Plug(EmulatedPlug):
-    """Tells the power at the begin of every second."""
+    """Sends the power at the start of every second."""
 
     def answer(self, path: str) -> str:
         load = self._circuit.load

@@ -34,7 +34,7 @@ def frame(code: int, power_w: float, volt: float = SUPPLY_V) -> bytes:
 
 
 class EmulatedTester:
-    """A port on which the tester answers. power_w: what it shows now; clock_s: virtual time; spoil: acts on answers."""
+    """A port of the tester. power_w: the value shown now; clock_s: virtual time; spoil: acts on answers."""
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ from edgejoule.meters.transport.filestream import FileReadings, pace, reads_file
 
 POLL_INTERVAL_S = 0.05
 _SHARE_MIN = 1e-6
-SHUNT_TOLERANCE_REL = 0.01  # what such boards carry unless told otherwise
+SHUNT_TOLERANCE_REL = 0.01  # the default of such boards
 _DRIVER_FIX = (
     "wire an INA219, INA226 or INA3221 into the supply line and load its driver: edgejoule meters --setup hwmon"
 )
@@ -84,7 +84,7 @@ class Hwmon(FileMeter[Rail]):
         return Availability(True, f"{', '.join(f'{rail.label} ({rail.chip})' for rail in rails)} in {self._root}")
 
     def describe(self) -> str:
-        """What is measured."""
+        """Returns the description of the measured quantity."""
         return "power of supply rails by a monitor chip (INA219, INA226, INA3221 and others in hwmon)"
 
     def facts(self) -> Mapping[str, Sequence[str]]:
@@ -106,7 +106,7 @@ class Hwmon(FileMeter[Rail]):
         return self._channels
 
     def open(self) -> None:
-        """Find the rails. Raises MeterError with the fix when there is none to read."""
+        """Find the rails. Raises MeterError with the fix when no rail can be read."""
         self.probe().demand(self.name)
         self._sources, self._left_out = self._find()
         self._keep_to_the_chips_pace()
@@ -127,7 +127,7 @@ class Hwmon(FileMeter[Rail]):
         return taken, [rail for rail in found if rail not in taken]
 
     def _keep_to_the_chips_pace(self) -> None:
-        """Values read twice look steadier than the power is. Raises MeterError where a fast interval was asked for."""
+        """Values read twice look steadier than the power is. Raises MeterError where a fast interval is set."""
         update_s = max(rail.update_s for rail in self._sources)
         if not self._pace.is_stream:
             self.poll_interval_s = max(self._pace.poll_interval_s, update_s)

@@ -41,7 +41,7 @@ class Rail:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What is read for one value."""
+        """The files of one value."""
         return (self.voltage, self.current) if self.power is None else (self.power,)
 
 

@@ -1,7 +1,7 @@
-"""Which column of a file is what, in which unit: as told, else from the header.
+"""Quantity and unit of a file's columns: as named, else from the header.
 
 A heading is a name and, in brackets or behind an underscore or a space, a unit: `Time(ms)`, `Main Voltage (V)`,
-`Current[uA]`, `power_mw`, `t`. What cannot be told is refused, never assumed.
+`Current[uA]`, `power_mw`, `t`. An ambiguous column is refused, never assumed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _RMS = re.compile(r"(?<![a-z])rms|rms(?![a-z])|(?<![a-z])[uvi]eff(?![a-z])", re.
 
 @dataclass(frozen=True)
 class TraceColumn:
-    """name as in the file's header; unit None: not told."""
+    """name as in the file's header; unit None: not named."""
 
     name: str
     unit: str | None = None
@@ -51,7 +51,7 @@ class Mapping:
 
 
 def guess(header: Sequence[str], told: Mapping) -> Mapping:
-    """The mapping as told, its gaps filled from the header. Raises UsageError, in words, where that does not do."""
+    """Fills the gaps of the named mapping from the header. Raises UsageError where that is not enough."""
     for column in (told.time, *told.roles.values()):
         if column is not None and column.name not in header:
             raise UsageError(f"no column is called {column.name!r}; there are: {', '.join(header)}")
@@ -112,7 +112,7 @@ def _named(header: Sequence[str], what: str) -> TraceColumn | None:
 
 
 def _words(heading: str) -> tuple[set[str], str | None]:
-    """The words of a heading in small letters, and its unit."""
+    """Returns a heading's words in lower case, and its unit."""
     bracket = re.search(r"[\[(]\s*([^\])]*?)\s*[\])]", heading)
     bare = heading if bracket is None else heading[: bracket.start()]
     parts = [part for part in re.split(r"[\s_./-]+", bare.strip()) if part]

@@ -60,7 +60,7 @@ class FollowedTrace:
         self._place, self._rest, self._last_ns = 0, "", -1
 
     def probe(self) -> Availability:
-        """Available when a file and its recorder's accuracy are named and its header tells the columns."""
+        """Available when a file and its recorder's accuracy are named and its header names the columns."""
         if self._path is None:
             return Availability(False, "no file of another recorder is named", _FIX)
         if None in self._accuracy:
@@ -73,7 +73,7 @@ class FollowedTrace:
         return Availability(True, f"{self._path}, as another program writes it")
 
     def describe(self) -> str:
-        """What is read."""
+        """Returns the description of the quantity."""
         return f"the {self.domain}'s supply as another program records it in {self._path or 'a file'}"
 
     def facts(self) -> Facts[str, Sequence[str]]:

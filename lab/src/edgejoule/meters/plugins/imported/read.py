@@ -68,9 +68,9 @@ class Rows:
 
 
 def read_csv(path: Path, told: Mapping | None = None) -> Recorded:
-    """Read a trace. told: columns and units that are named; the rest is taken from the header.
+    """Reads a trace. told: columns and units that are named; the rest is taken from the header.
 
-    Raises UsageError (file, columns, units) and DataError (times that are none or do not increase), with the line.
+    Raises UsageError (file, columns, units) and DataError (invalid or decreasing times), with the line.
     """
     layout, body = split(path, _text(path))
     mapping = guess(layout.header, told or Mapping())
@@ -138,7 +138,7 @@ _WITH_COMMA, _WITH_POINT = re.compile(r"\s*[+-]?\d+,\d"), re.compile(r"\s*[+-]?[
 
 
 def _cells(layout: TraceLayout, body: str, places: list[int], text_time: bool) -> list[_Floats | list[str]]:
-    """Column by column: numbers, or text where one of a column's cells is none."""
+    """Column by column: numbers, or text where one of a column's cells is no number."""
     if not text_time:
         try:
             with warnings.catch_warnings():
@@ -162,7 +162,7 @@ def _cells(layout: TraceLayout, body: str, places: list[int], text_time: bool) -
 
 
 def _numbers(cells: _Floats | list[str]) -> _Floats:
-    """NaN for what is no finite number."""
+    """Returns NaN for text that is no finite number."""
     if not isinstance(cells, list):
         return np.where(np.isfinite(cells), cells, np.nan)
     out = np.full(len(cells), np.nan)

@@ -15,7 +15,7 @@ METER = "trace"
 
 @dataclass(frozen=True)
 class Recorder:
-    """The instrument behind a file: gain_rel and offset_w at k=1, what it covered, what a power is.
+    """The instrument behind a file: gain_rel and offset_w at k=1, its coverage, the meaning of a power.
 
     interval_s: between readings, None: the median of what the file has.
     """

@@ -1,6 +1,6 @@
 """The meter over a Joulescope: its own running total of energy, on its own clock.
 
-The instrument adds up every sample (1 or 2 MHz) and tells the total with the number of the last sample in it; a message
+The instrument adds up every sample (1 or 2 MHz) and sends the total with the number of the last sample in it; a message
 that is lost loses no energy. Source: Jetperch, joulescope_driver, "Streaming and statistics topics", Statistics.
 """
 
@@ -67,7 +67,7 @@ class Joulescope(StreamedChannel):
             return Availability(False, what, fix or None)
         try:
             path = self._chosen(driver)
-        except Exception as error:  # noqa: BLE001 - whatever a foreign library raises is told, never fatal
+        except Exception as error:  # noqa: BLE001 - whatever a foreign library raises is reported, never fatal
             return Availability(False, f"the Joulescopes cannot be listed: {error}")
         finally:
             driver.finalize()
@@ -78,7 +78,7 @@ class Joulescope(StreamedChannel):
         return Availability(True, f"Joulescope {path}")
 
     def describe(self) -> str:
-        """What is read and how well."""
+        """Returns the description of quantity and accuracy."""
         return f"the board's supply by a Joulescope's running total (±{2 * GAIN_REL:.1%} assumed)"
 
     def facts(self) -> Mapping[str, Sequence[str]]:
@@ -155,7 +155,7 @@ class Joulescope(StreamedChannel):
         self._heard.append(value)
 
     def _reading(self, message: Message) -> tuple[int, float] | None:
-        """Time and total; None where the message is none, or does not come later than the one before."""
+        """Time and total; None for another message, or one that is not later than the last."""
         try:
             number = int(_leaf(message, "time", "accum_samples")[-1])
             rate_hz = float(_leaf(message, "time", "sample_freq"))

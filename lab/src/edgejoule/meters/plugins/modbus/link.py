@@ -1,4 +1,4 @@
-"""Reading registers through pymodbus, which frames and checks; its errors become OSError with words."""
+"""Reading registers through pymodbus, which frames and checks; its errors become OSError with a message."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def pymodbus_clients() -> Any:
         module = importlib.import_module("pymodbus.client")
     except ImportError:
         return None
-    # every failed reading is told as a missing sample; pymodbus would write each to standard error as well
+    # every failed reading is reported as a missing sample; pymodbus would write each to standard error as well
     logging.getLogger("pymodbus.logging").setLevel(logging.CRITICAL)
     return module
 
 
 def read_registers(client: ModbusClient, profile: ModbusProfile, device: int) -> list[int]:
-    """The registers of the profile's span. Raises OSError, in words, for anything but a whole valid answer."""
+    """The registers of the profile's span. Raises OSError for anything but a whole valid answer."""
     first, count = profile.span
     read = client.read_input_registers if profile.function == "input" else client.read_holding_registers
     try:

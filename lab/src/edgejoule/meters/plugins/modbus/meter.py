@@ -46,7 +46,7 @@ class ModbusMeter:
         self.poll_interval_s = self.profile.interval_s
 
     def probe(self) -> Availability:
-        """Available when host or port is named: nothing is asked to look."""
+        """Available when host or port is named: no request is sent for the check."""
         if self._make_client is make_client and pymodbus_clients() is None:
             return Availability(False, "pymodbus is missing", "pip install edgejoule[modbus]")
         if self._place is None:
@@ -55,7 +55,7 @@ class ModbusMeter:
         return Availability(True, f"{self.profile.instrument} expected at {self._place}")
 
     def describe(self) -> str:
-        """What is read and how well."""
+        """Returns the description of quantity and accuracy."""
         accuracy = self.profile.accuracy
         how = f"±{2 * accuracy.gain_rel:.1%} ±{2 * accuracy.offset_w:g} W"
         return f"the {self.domain}'s supply by {self.profile.instrument} over Modbus ({how}, k=2)"

@@ -35,7 +35,7 @@ class Register(Strict):
 
 
 class ModbusChannel(Strict):
-    """What is told under one name."""
+    """The quantity behind one name."""
 
     name: Text
     domain: Domain

@@ -46,7 +46,7 @@ class Monsoon(StreamingMeter[MonsoonLink, bytes]):
     name = "monsoon"
     poll_interval_s = 0.05
     gain_rel, offset_w = GAIN_REL, OFFSET_W
-    interval_s = 0.001  # a calibration takes the place of a few samples: only what is missing for longer is a gap
+    interval_s = 0.001  # a calibration takes the place of a few samples: only a longer loss is a gap
     delay_s_max = 0.01  # a transfer holds eight packets of three samples
 
     def __init__(
@@ -79,7 +79,7 @@ class Monsoon(StreamingMeter[MonsoonLink, bytes]):
         return Availability(True, f"Monsoon power monitor {self._serial or serials[0]}, output {self._output}")
 
     def describe(self) -> str:
-        """What is read and how well."""
+        """Returns the description of quantity and accuracy."""
         return f"the board's supply by a Monsoon power monitor, {RATE_HZ:.0f} samples/s (±{2 * GAIN_REL:.1%} assumed)"
 
     def facts(self) -> Mapping[str, Sequence[str]]:

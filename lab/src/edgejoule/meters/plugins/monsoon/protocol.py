@@ -1,4 +1,4 @@
-"""What Monsoon's power monitors send and what it means.
+"""The protocol of Monsoon's power monitors.
 
 Control transfers read and write values by opcode; sampling makes the monitor send packets on a bulk endpoint. A packet
 has 64 bytes: samples dropped so far (16 bits, little endian), flags, number of observations (1 to 3), and 18 bytes for
@@ -106,14 +106,14 @@ def lvpm_scales(coarse_resistor: int, fine_resistor: int) -> Scales:
 
 @dataclass
 class Unpacker:
-    """Packets to observations, numbered. dropped: as the monitor last told; next_number: of the next observation."""
+    """Packets to observations, numbered. dropped: the monitor's last count; next_number: of the next observation."""
 
     model: MonsoonModel
     dropped: int | None = None
     next_number: int = 0
 
     def add(self, data: bytes) -> Observations:
-        """Whole packets; a rest that is none, and packets that cannot be, are left out."""
+        """Returns whole packets; incomplete and impossible ones are left out."""
         whole = len(data) // PACKET_BYTES * PACKET_BYTES
         packets = np.frombuffer(data, np.uint8, whole).reshape(-1, PACKET_BYTES)
         packets = packets[(packets[:, 3] >= 1) & (packets[:, 3] <= OBSERVATIONS_MAX)]
@@ -137,7 +137,7 @@ class Unpacker:
             return told
         before = int(told[0]) if self.dropped is None else self.dropped
         steps = np.diff(np.concatenate([[before], told])) % (1 << 16)
-        steps[steps >= 1 << 15] = 0  # the count went back: the monitor has started it anew
+        steps[steps >= 1 << 15] = 0  # the count went back: the monitor has restarted it
         self.dropped = int(told[-1])
         return np.cumsum(steps)
 
@@ -150,7 +150,7 @@ class Calibration:
     reference: list[tuple[float, float]] = field(default_factory=list)
 
     def add(self, seen: Observations, output: Output) -> None:
-        """Keep the newest of each kind; a reading of 0 is none."""
+        """Keeps the newest of each kind; 0 means no reading."""
         coarse, fine, _ = _WORD[output]
         for kind, kept in ((ObservationType.ZERO, self.zero), (ObservationType.REFERENCE, self.reference)):
             rows = seen.words[seen.kind == kind][:, [coarse, fine]]
@@ -159,7 +159,7 @@ class Calibration:
 
     @property
     def ready(self) -> bool:
-        """Whether currents can be told."""
+        """True when currents can be computed."""
         return bool(self.zero) and bool(self.reference)
 
     def current_ma(

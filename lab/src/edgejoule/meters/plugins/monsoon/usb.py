@@ -1,4 +1,4 @@
-"""The USB side of a power monitor through pyusb: control transfers at once, packets gathered by a thread of its own.
+"""The USB side of a power monitor through pyusb: control transfers at once, packets gathered by a separate thread.
 
 The monitor keeps back only a few packets, so a read must always be under way; a poll takes what has been gathered.
 """

@@ -78,7 +78,7 @@ class Nvml:
         return Availability(True, ", ".join(card.name for card in cards))
 
     def describe(self) -> str:
-        """What is measured and how well."""
+        """Returns the description of quantity and accuracy."""
         accuracy = f"±{2 * ACCURACY_REL * _RECTANGULAR:.1%} assumed"
         return f"graphics cards' own power meters (NVML, {accuracy}; the card alone, not the machine)"
 

@@ -17,7 +17,7 @@ DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 1905
 
 
 class OtiiClient:
-    """One connection. Every call raises OSError, in words, for silence, for a refusal and for what is no answer."""
+    """One connection. Every call raises OSError for silence, a refusal and an invalid answer."""
 
     def __init__(self, stream: Stream, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._stream, self._clock_ns = stream, clock_ns

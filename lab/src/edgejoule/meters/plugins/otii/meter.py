@@ -24,7 +24,7 @@ _PROBE_S = 0.3
 _OPEN_S = 5.0
 _ASK_S = 0.1
 _COUNT_MAX = 40_000  # of one request, as the vendor's client asks
-_UNANSWERED_MAX = 5  # polls, then the connection is made anew
+_UNANSWERED_MAX = 5  # polls, then the connection is renewed
 _FIX = "start Otii 3 (or otii_server), log in, reserve an Automation licence and switch its TCP server on"
 
 _Floats = NDArray[np.float64]
@@ -73,7 +73,7 @@ class Otii(StreamingMeter[OtiiClient, bool]):
         return Availability(True, f"Otii {version} at {self._host}:{self._port_number}")
 
     def describe(self) -> str:
-        """What is read and how well."""
+        """Returns the description of quantity and accuracy."""
         return f"the board's supply by an Otii Arc or Ace (±{2 * GAIN_REL:.2%} ±{2 * OFFSET_W * 1000:g} mW, k=2)"
 
     def facts(self) -> Mapping[str, Sequence[str]]:
@@ -142,7 +142,7 @@ class Otii(StreamingMeter[OtiiClient, bool]):
         raise OSError(f"no Arc or Ace {f'called {self._wanted!r} ' if self._wanted else ''}is connected")
 
     def _fetch(self, client: OtiiClient, channel: str) -> None:
-        """Append what is new: times in s and values."""
+        """Appends new samples: times in s and values."""
         where = {"recording_id": self._recording, "device_id": self._device["device_id"], "channel": channel}
         count = int(client.ask("recording_get_channel_data_count", _ASK_S, **where)["count"])
         index = self._taken[channel]

@@ -1,6 +1,6 @@
 """The meter over the kernel's power events.
 
-Values are J since open(). The kernel adds the register's steps up in 64 bits and looks often enough for no wrap to be
+Values are J since open(). The kernel adds the register's steps up in 64 bits and reads often enough for no wrap to be
 missed, so the counter has none. A failed read is a missing sample with its reason.
 """
 
@@ -60,7 +60,7 @@ class PerfEnergy:
         return Availability(True, f"events {', '.join(event.name for event in found)}")
 
     def describe(self) -> str:
-        """What is counted and how well."""
+        """Returns the description of quantity and accuracy."""
         accuracy = f"±{2 * GAIN_REL:.0%} assumed"
         return f"the processor packages' own energy counters by perf events ({accuracy}; not the whole board)"
 

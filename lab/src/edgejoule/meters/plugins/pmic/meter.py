@@ -55,7 +55,7 @@ class Pmic:
         return Availability(True, f"{len(rails)} rails of the power management chip")
 
     def describe(self) -> str:
-        """What is measured and how well."""
+        """Returns the description of quantity and accuracy."""
         return (
             f"the Raspberry Pi 5's own rails (V x I, x {self._slope:g} + {self._intercept_w:g} W; "
             f"±{2 * GAIN_REL:.0%} assumed; without USB, HATs and NVMe)"

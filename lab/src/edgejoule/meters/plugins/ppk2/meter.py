@@ -100,7 +100,7 @@ class Ppk2(StreamingMeter[Port, bytes]):
         return Availability(True, f"Power Profiler Kit II on {name}, {self._mode} mode at {self._voltage_v:g} V")
 
     def describe(self) -> str:
-        """What is read and how well."""
+        """Returns the description of quantity and accuracy."""
         return f"the board's supply by a Power Profiler Kit II (±{2 * GAIN_REL:.0%} assumed, voltage taken as reported)"
 
     def facts(self) -> Mapping[str, Sequence[str]]:
@@ -157,7 +157,7 @@ class Ppk2(StreamingMeter[Port, bytes]):
     def _begin(self, port: Port) -> None:
         port.write(bytes([Opcode.AVERAGE_STOP]))
         self._sleep(0.05)
-        port.read(BYTES_MAX)  # what it was sending
+        port.read(BYTES_MAX)  # the rest of its stream
         port.write(bytes([Opcode.GET_METADATA]))
         self._modifiers = protocol.parse_metadata(self._metadata(port))
         assert self._voltage_v is not None
@@ -202,7 +202,7 @@ class Ppk2(StreamingMeter[Port, bytes]):
 
     @property
     def _supply_v(self) -> float:
-        """In the calibration's formula: what the kit was told."""
+        """The supply in the calibration's formula: the kit's setting."""
         assert self._modifiers is not None
         return (self._voltage_v or 0.0) if self._mode == "source" else self._modifiers.vdd_v
 

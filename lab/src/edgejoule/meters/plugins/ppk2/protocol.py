@@ -1,4 +1,4 @@
-"""What a Power Profiler Kit II says and how its words become amperes.
+"""The protocol of a Power Profiler Kit II, and the conversion of its words to amperes.
 
 Commands are single bytes with arguments. GET_METADATA makes it print its calibration as lines "NAME: number" up to END.
 AVERAGE_START makes it send 100,000 words of 32 bits a second, little endian: bits 0-13 the ADC's value over 4, 14-16
@@ -37,7 +37,7 @@ _Floats = NDArray[np.float64]
 
 
 class Opcode(IntEnum):
-    """First byte of what is sent."""
+    """First byte of each command."""
 
     AVERAGE_START = 0x06
     AVERAGE_STOP = 0x07
@@ -57,7 +57,7 @@ def regulator(volts: float) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class Modifiers:
-    """The calibration: name -> one number per range. vdd_v: the supply it was told last."""
+    """The calibration: name -> one number per range. vdd_v: the supply that was set last."""
 
     by_name: Mapping[str, _Floats]
     vdd_v: float
@@ -75,7 +75,7 @@ _DEFAULTS = {"R": R_NOMINAL, "GS": 1.0, "GI": 1.0, "O": 0.0, "S": 0.0, "I": 0.0,
 def parse_metadata(text: str) -> Modifiers:
     """The calibration. A number that is 0, missing or none counts as not stored, as in the vendor's application.
 
-    Raises DataError when what is stored cannot be: it is damaged on some devices, and every current would be wrong.
+    Raises DataError for an impossible calibration: some devices have a damaged one, and every current would be wrong.
     """
     found = {name.upper(): _number(value) for name, value in re.findall(r"([A-Za-z]+\d?):\s*(\S+)", text)}
     by_name = {}
@@ -117,7 +117,7 @@ class WordStream:
         self._in_step = False
 
     def add(self, data: bytes) -> Words:
-        """The words that are sure now."""
+        """Returns the words that are certain now."""
         self._data += data
         parts = []
         while self._in_step or self._find():

@@ -23,7 +23,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class FigureSource(Strict):
-    """Where a figure was found. nominal: a vendor's figure that nobody here has seen measured."""
+    """The source of a figure. nominal: a vendor's figure that nobody here has seen measured."""
 
     title: Text
     where: Text
@@ -32,7 +32,7 @@ class FigureSource(Strict):
 
 
 class CpuPoint(Strict):
-    """Power at one utilisation. utilisation: busy share of all CPUs. derivation: from the source's words to W."""
+    """Power at one utilisation. utilisation: busy share of all CPUs. derivation: from the source's statement to W."""
 
     utilisation: Share
     power_w: Positive

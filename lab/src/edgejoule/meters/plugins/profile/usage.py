@@ -75,7 +75,7 @@ class UsageReader:
         return sum(x for x, _ in moved), sum(x for _, x in moved)
 
     def _physical(self, kind: str, name: str) -> bool:
-        """Loop, RAM, mapped and virtual devices, and partitions, have no `device` of their own."""
+        """Loop, RAM, mapped and virtual devices, and partitions, have no `device`."""
         return (self.sys / kind / name / "device").exists()
 
 

@@ -21,7 +21,7 @@ from edgejoule.meters.transport.filestream import FileReadings, pace, reads_file
 
 GAIN_REL = 0.05  # no vendor states an accuracy: see README.md
 POLL_INTERVAL_S = 0.05
-POWER_W_MAX = 1000.0  # above what one socket can draw; tells a wrap from a reset
+POWER_W_MAX = 1000.0  # above what one socket can draw; separates a wrap from a reset
 
 _PERMISSION_FIX = (
     "run as root, or allow reading until the next boot: sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj "
@@ -30,7 +30,7 @@ _PERMISSION_FIX = (
 
 
 class Rapl(FileMeter[Zone]):
-    """RAPL counters below `root`. `read` and `clock_ns` are the transport, `cpuinfo` tells a virtual machine.
+    """RAPL counters below `root`. `read` and `clock_ns` are the transport, `cpuinfo` shows a virtual machine.
 
     interval_s: between readings, 0.05 s by default; below 0.01 s only the native sampler is fast enough.
     """
@@ -70,7 +70,7 @@ class Rapl(FileMeter[Zone]):
         return Availability(True, f"counters {', '.join(zone.name for zone in zones)} in {self._root}")
 
     def describe(self) -> str:
-        """What is counted and how well."""
+        """Returns the description of quantity and accuracy."""
         return f"the processor packages' own energy counters (RAPL, ±{2 * GAIN_REL:.0%} assumed; not the whole board)"
 
     def facts(self) -> Mapping[str, Sequence[str]]:
@@ -85,13 +85,13 @@ class Rapl(FileMeter[Zone]):
         return [self._channel(zone) for zone in self._sources]
 
     def open(self) -> None:
-        """Find the zones. Raises MeterError with the fix when there is none to read."""
+        """Find the zones. Raises MeterError with the fix when no zone can be read."""
         self.probe().demand(self.name)
         self._sources = find_zones(self._root, self._read)
         self.begin()
 
     def sample(self, source: Zone) -> Sample:
-        """The counter now, at a time of its own."""
+        """Returns the counter and the time of its reading."""
         try:
             before_ns = self._clock_ns()
             energy_j = _read_uj(source, self._read) / 1e6

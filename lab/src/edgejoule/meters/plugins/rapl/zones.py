@@ -36,7 +36,7 @@ class Zone:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What is read for one value."""
+        """The files of one value."""
         return (self.energy_path,)
 
     @cached_property

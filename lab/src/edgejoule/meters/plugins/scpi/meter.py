@@ -53,7 +53,7 @@ class ScpiMeter:
         self._identity = ""
 
     def probe(self) -> Availability:
-        """Available when host or port is named: nothing is asked to look."""
+        """Available when host or port is named: no request is sent for the check."""
         if self._place is None:
             fix = f'name one: scpi = {{ host = "192.0.2.7", profile = "{self.profile.name}" }} or {{ port = ... }}'
             return Availability(False, "no host and no serial port is named", fix)
@@ -62,7 +62,7 @@ class ScpiMeter:
         return Availability(True, f"{self.profile.instrument} expected at {self._place}")
 
     def describe(self) -> str:
-        """What is read and how well."""
+        """Returns the description of quantity and accuracy."""
         accuracy = self.profile.accuracy
         how = f"±{2 * accuracy.gain_rel:.2%} ±{2 * accuracy.offset_w:.2g} W"
         return f"the {self.domain}'s supply by {self.profile.instrument} over SCPI ({how}, k=2)"
@@ -88,7 +88,7 @@ class ScpiMeter:
         ]
 
     def open(self) -> None:
-        """Connect, see that it is the instrument of the profile, set what is answered. Raises MeterError."""
+        """Connects, checks the instrument's identity, sets the format of its answers. Raises MeterError."""
         self.probe().demand(self.name)
         try:
             self._begin()

@@ -1,4 +1,4 @@
-"""The profile of an SCPI instrument: what is asked and what the answer's numbers are. README.md explains each key."""
+"""The profile of an SCPI instrument: the query and the meaning of the answer's numbers. README.md explains each key."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ScpiProfile(Strict):
         return PortSettings(self.baud, 8, self.parity, self.stop_bits)
 
     def reading(self, answer: str) -> float:
-        """W or J. Raises ValueError, in words, for an answer that does not hold it."""
+        """Returns W or J. Raises ValueError for an answer without it."""
         parts = [part.strip() for part in answer.split(self.separator)]
         values: dict[Role, NDArray[np.float64]] = {}
         for value in self.values:

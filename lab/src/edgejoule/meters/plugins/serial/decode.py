@@ -39,7 +39,7 @@ class Decoder:
         self._rest = b""
 
     def add(self, data: bytes) -> Decoded:
-        """What is complete with data."""
+        """Returns the frames that data completes."""
         return self._lines(data) if self._pattern else self._frames(data)
 
     def _frames(self, data: bytes) -> Decoded:
@@ -71,7 +71,7 @@ class Decoder:
 
 
 def _number(text: str) -> float:
-    """NaN for what is no number: a failed reading."""
+    """Returns NaN for text that is no number: a failed reading."""
     try:
         return float(text)
     except ValueError:

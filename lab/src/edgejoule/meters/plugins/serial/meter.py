@@ -1,8 +1,8 @@
 """The meter over a serial port: asks for a frame and waits for it, or takes the frames of a device that streams.
 
 A stream with a counter is on the device's clock (the counter at the profile's rate); one without is stamped by the
-host, backwards from the arrival. What is no frame is skipped and told as a missing sample; a device that has gone is
-opened anew.
+host, backwards from the arrival. Bytes between frames count as a missing sample; a device that is gone is
+opened again.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SerialMeter:
         self._gone: tuple[int, str] | None = None  # since when, and why
 
     def probe(self) -> Availability:
-        """Available when a port is named: none is opened to look."""
+        """Available when a port is named: no port is opened for the check."""
         if not has_pyserial() and self._open_port is open_port:
             return Availability(False, "pyserial is missing", "pip install edgejoule[serial]")
         if self._name is None:
@@ -64,7 +64,7 @@ class SerialMeter:
         return Availability(True, f"{self.profile.instrument} expected on {self._name}")
 
     def describe(self) -> str:
-        """What is read and how well."""
+        """Returns the description of quantity and accuracy."""
         accuracy = self.profile.accuracy
         how = f"±{2 * accuracy.gain_rel:.1%} ±{2 * accuracy.offset_w:g} W"
         return f"the {self.domain}'s supply by {self.profile.instrument} over a serial port ({how}, k=2)"
@@ -136,7 +136,7 @@ class SerialMeter:
         self._gone = self._clock_ns(), why
 
     def _reopened(self) -> Port | None:
-        """The port; of a device that has gone one try a second to open it anew."""
+        """Returns the port; reopens a device that is gone, one attempt a second."""
         if self._port is None and self._gone is not None and self._name is not None:
             since_ns, why = self._gone
             if self._clock_ns() - since_ns < _REOPEN_S * 1e9:

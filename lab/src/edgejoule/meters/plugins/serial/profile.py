@@ -140,7 +140,7 @@ class SerialProfile(Strict):
 
     @property
     def counter_modulus(self) -> int | None:
-        """Of the frame counter; None where there is none."""
+        """Returns the period of the frame counter; None without one."""
         for field in self.fields:
             if field.role is Role.COUNTER:
                 return 1 << (8 * TYPES[field.type].itemsize) if field.type is not None else 1 << 32

@@ -1,6 +1,6 @@
 """The meter over a Shelly, of any generation: which it is, it says itself at /shelly.
 
-Power is active power as the device tells it. A value that the device marks as not valid is a missing sample.
+Power is the device's active power. A value that the device marks as not valid is a missing sample.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Shelly(PlugMeter):
         self._place: tuple[str, ValuePlace] | None = None
 
     def describe(self) -> str:
-        """What is measured and how well."""
+        """Returns the description of quantity and accuracy."""
         return f"active power at the wall by a Shelly (±{self.accuracy_k2:.1%} assumed)"
 
     def identify(self) -> str:

@@ -1,4 +1,4 @@
-"""Where Shelly's devices tell power and energy.
+"""The places of power and energy in the answers of Shelly's devices.
 
 First generation: Shelly API documentation, "Gen1 Devices", /meter/{index} (power in W, total in watt-minutes, is_valid)
 and /emeter/{index} (total in Wh). Later ones: "Gen2+ Device API", components Switch (apower, aenergy.total in Wh), PM1

@@ -42,7 +42,7 @@ class Tasmota(PlugMeter):
         self._channel = int(channel)
 
     def describe(self) -> str:
-        """What is measured and how well."""
+        """Returns the description of quantity and accuracy."""
         return f"active power at the wall by a plug with Tasmota (±{self.accuracy_k2:.1%} assumed)"
 
     def identify(self) -> str:

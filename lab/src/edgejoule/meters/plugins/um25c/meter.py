@@ -1,6 +1,6 @@
 """The meter over a USB tester on a serial port (Bluetooth's RFCOMM).
 
-Each poll takes the answer to the question of the poll before and asks anew, so nothing waits for the radio. A value is
+Each poll takes the answer to the previous poll's request and sends the next, so nothing waits for the radio. A value is
 stamped with the time of its question: the tester answers with what it has just measured.
 """
 
@@ -50,7 +50,7 @@ class Um25c:
         self._opened_ns = 0
 
     def probe(self) -> Availability:
-        """Available when a port is named: none is opened to look."""
+        """Available when a port is named: no port is opened for the check."""
         if not has_pyserial() and self._open_port is open_port:
             return Availability(False, "pyserial is missing", "pip install edgejoule[serial]")
         if self._name is None:
@@ -59,7 +59,7 @@ class Um25c:
         return Availability(True, f"the tester on {self._name}")
 
     def describe(self) -> str:
-        """What is measured."""
+        """Returns the description of the quantity."""
         return "the board's USB supply by a tester of RDTech (UM24C, UM25C, UM34C)"
 
     def facts(self) -> Mapping[str, Sequence[str]]:
@@ -117,7 +117,7 @@ class Um25c:
             port.close()
 
     def _opened(self, now_ns: int) -> Port | None:
-        """The port; one that is gone is opened anew, at most once a second."""
+        """Returns the port; reopens a lost one at most once a second."""
         if self._port is None:
             assert self._name is not None, "open() has had a name"
             if now_ns - self._opened_ns < ANSWER_S * 1e9:

@@ -59,7 +59,7 @@ class Um25cReading:
 
 
 def reading_of(frame: bytes) -> Um25cReading:
-    """Raises ValueError for bytes that are no frame, in words."""
+    """Raises ValueError for bytes that are no frame."""
     assert len(frame) == FRAME_BYTES, "a frame is cut by its length"
     code, volts, amperes, power_mw = _HEAD.unpack_from(frame)
     model = MODELS.get(code)
