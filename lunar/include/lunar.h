@@ -5,7 +5,7 @@
  * that fails has changed nothing that this handle shows.
  *
  * When the device fails (LUNAR_E_IO), the function that needed the request returns that, and lunar_failed_request names
- * the request. After a write or a flush that failed the handle has failed too: what is on the device is not known, so
+ * the request. After a write or a flush that failed the handle has failed too: the device's content is unknown, so
  * every further call returns LUNAR_E_FAILED and changes nothing. lunar_unmount and lunar_mount make it work again, and
  * find what a power cut at that moment would leave: the operation that failed wholly or not at all, and of the ones
  * before it what the mode keeps. As rows wait in RAM outside mode full, a read may be the function whose write fails. A
@@ -14,8 +14,8 @@
  *
  * One handle is used by one thread at a time, or config.lock and unlock are given: then every function may be called
  * from any thread, but not from a signal handler or an interrupt, nor from a callback of the device. No function
- * allocates memory, and the library has no variables of its own. No pointer may be NULL where nothing else is said:
- * only the fields of lunar_config are looked at. A module that a build leaves out (src/modules.h) takes its functions
+ * allocates memory, and the library has no static variables. No pointer may be NULL unless stated:
+ * only the fields of lunar_config are checked. A module that a build leaves out (src/modules.h) takes its functions
  * with it: lunar_cursor_* (CURSOR), lunar_index_* (SECONDARY), lunar_cache_* (CACHE), lunar_check, lunar_stat, those of
  * SQL are then missing when the program is linked.
  *
@@ -104,7 +104,7 @@ struct lunar_config {
   int (*read)(const struct lunar_config* config, uint32_t sector, void* data, uint32_t count);
   int (*write)(const struct lunar_config* config, uint32_t sector, const void* data, uint32_t count);
   /* Returns when everything written before is on the medium. A device that lies about it loses rows. After it has
-   * returned a failure, read gives what is on the medium, or fails: a mount believes what it reads. Linux's page cache
+   * returned a failure, read must return the medium's content, or fail: a mount trusts it. Linux's page cache
    * goes on giving what could not be written; ports/posix drops it. */
   int (*sync)(const struct lunar_config* config);
   /* Optional: the content of these sectors is not needed any more. Not called yet. */
@@ -139,7 +139,7 @@ struct lunar_config {
   uint32_t log_bytes; /* of the LOG zone, at least 64 sectors (default: a 32nd of the device, at least 128 sectors where
                          that is an eighth, at most 4 MiB) */
   uint16_t tables_max; /* default 16 */
-  uint32_t seed;       /* tells this volume from what was on the device before: a clock, a noise source, or 0 */
+  uint32_t seed;       /* distinguishes this volume from earlier ones on the device: a clock, a noise source, or 0 */
 };
 
 /* Four frames of a sector, what each needs beside it, a stage of one, and a word that says whose the buffer is. */
@@ -210,7 +210,7 @@ struct lunar_extent {
   uint16_t table;
 };
 
-/* A position in the series of groups: where the next one is written, or looked for. */
+/* A position in the series of groups: where the next one is written, or searched. */
 struct lunar_series {
   uint32_t epoch, sequence; /* of the last group */
   uint32_t log_head, log_used;
@@ -334,9 +334,9 @@ static inline enum lunar_request lunar_failed_request(const struct lunar* db, ui
 /* Makes an empty volume: everything on the device is lost. E_BUSY (a handle has the volume mounted: unmount it first),
  * E_INVALID, E_BUFFER, E_DEVICE, E_IO. */
 LUNAR_MUST_CHECK int lunar_format(const struct lunar_config* config);
-/* Makes db ready, after a power cut too: every outcome is one that the mode permits. What db had before is not looked
- * at: the caller unmounts a mounted handle before. It stays where it is until it is unmounted. After an error it is a
- * handle that is not mounted.
+/* Makes db ready, after a power cut too: every outcome is one that the mode permits. The earlier content of db is not
+ * read at: the caller unmounts a mounted handle before. It stays where it is until it is unmounted. After an error it
+ * is a handle that is not mounted.
  *
  * A volume has one handle. A second one is refused (E_BUSY) where config.mounted is given. A program that has abandoned
  * a handle without unmounting it (its memory is gone) sets *config.mounted to NULL itself. Where config.mounted is NULL
@@ -400,7 +400,7 @@ LUNAR_MUST_CHECK int lunar_cache_close(struct lunar_cache* cache);
 /* Reads all rows of a table: with a hash index in the order in which they lie (about that of insertion), with a tree
  * index in the order of the keys, and then only those with from <= key <= to (NULL: no bound; TEXT and BLOB stay where
  * they are as long as the cursor is used). descending: from the last to the first. Nothing is read yet, and the handle
- * is not looked at. E_UNSUPPORTED: bounds without a tree index. E_INVALID (a bound's type, or an integer that the key's
+ * is not checked. E_UNSUPPORTED: bounds without a tree index. E_INVALID (a bound's type, or an integer that the key's
  * column cannot have; SQL clips such bounds), E_TOO_LARGE (a key that a tree cannot have). */
 LUNAR_MUST_CHECK int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar_table* table,
                                        const struct lunar_value* from, const struct lunar_value* to, int descending);
@@ -436,7 +436,7 @@ LUNAR_MUST_CHECK int lunar_index_list(struct lunar_table* table, uint8_t* at, st
  * the order of the values and, of equal ones, of the primary keys (of TEXT and BLOB ones: of their hashes). NULL is the
  * least value, -0.0 equals 0.0, a NaN lies at the end that its sign says; of TEXT and BLOB only the first 47 bytes
  * order (bytes of zero count twice). from or to NULL: no bound; a bound of type LUNAR_NULL is one. By hashing: from and
- * to are the same pointer, to the value that is looked for, and the rows are in no order. Rows may be written between
+ * to are the same pointer, to the searched value, and the rows are unordered. Rows may be written between
  * two calls of lunar_cursor_next: by a tree, each row that is there all the time with its value is read once; by
  * hashing, a row that an update moves may be missed or read twice, and those inserted after the first call are mostly
  * not read. E_NO_TABLE (also: no such index of the table; from lunar_cursor_next: it was dropped), E_INVALID (name, a
@@ -450,7 +450,7 @@ LUNAR_MUST_CHECK int lunar_index_cursor(struct lunar_cursor* cursor, struct luna
  * buffer make room for more; insertions of two numbers with random keys into 10,000 rows were, with the smallest
  * buffer, 890 at the least with 4 MiB of log, 190 with 1 MiB and 6 with 64 KiB (512-byte sectors). For that room it may
  * begin with a checkpoint. An operation that changes something and fails for want of room, or with the device, has lost
- * the transaction: what it did so far is undone, and every function returns E_TXN until lunar_commit (E_TXN) or
+ * the transaction: its changes are undone, and every function returns E_TXN until lunar_commit (E_TXN) or
  * lunar_rollback (0) ends it. After other errors it goes on. E_TXN: in a transaction. E_UNSUPPORTED: in mode none. */
 LUNAR_MUST_CHECK int lunar_begin(struct lunar* db);
 /* E_TXN: there is no transaction, or it was lost. */
@@ -510,7 +510,7 @@ struct lunar_findings {
   uint32_t sector;                /* of the problem; 0xffffffff: no single one */
   char table[LUNAR_NAME_MAX + 1]; /* whose problem it is; empty: the volume's */
   uint8_t problem;                /* enum lunar_problem */
-  const char* text;               /* the problem in words; empty in a build without texts */
+  const char* text;               /* the problem as text; empty in a build without texts */
 };
 
 /* Verifies the volume: names, schemas, blocks, rows, indexes, allocation and the last checkpoint agree with each other.
@@ -541,7 +541,7 @@ struct lunar_statistics {
 /* Reads the root table and changes nothing. */
 LUNAR_MUST_CHECK int lunar_stat(struct lunar* db, struct lunar_statistics* stat);
 
-/* The error in words, without a final full stop. */
+/* Returns the error's text, without a final full stop. */
 const char* lunar_error_text(int error);
 
 /* --- SQL: docs/SQL.md has the language. The calling order is SQLite's: prepare, bind, step, column, reset, finalize.
@@ -553,7 +553,7 @@ struct lunar_statement;
 
 /* What a statement complains about. */
 struct lunar_sql_message {
-  const char* text;  /* the reason in words, without a final full stop; empty: none, or a build without texts */
+  const char* text;  /* the reason as text, without a final full stop; empty: none, or a build without texts */
   const char* token; /* of an error in the text: the word there. Of one in a row: the column's name. No final zero */
   uint32_t bytes;    /* of token */
   uint32_t position; /* of token in the text that was prepared, in bytes; 0 for an error in a row */
@@ -563,7 +563,7 @@ struct lunar_sql_message {
  * text need not stay. *statement: NULL where nothing but space and comments was, or the memory is too small for
  * anything; after another error it is there for lunar_sql_error only. A statement that is NULL, or that could not be
  * prepared, may be given to every function of SQL: E_INVALID, or nothing (0, NULL). *tail, unless tail is NULL: what
- * follows the statement and its semicolon, or after E_SQL the place of the error. What is left of the memory holds one
+ * follows the statement and its semicolon, or after E_SQL the place of the error. The rest of the memory holds one
  * row at a time, and for ORDER BY and GROUP BY as many keys as fit: the more, the fewer passes over the table. E_SQL,
  * E_NO_TABLE, E_BUFFER, E_INVALID (a pointer but tail is NULL), E_UNSUPPORTED (an index or ring that this build has
  * not). */
@@ -578,14 +578,14 @@ const struct lunar_sql_message* lunar_sql_error(const struct lunar_statement* st
  * statement or the value is NULL, or the data of a TEXT or BLOB that has bytes). */
 LUNAR_MUST_CHECK int lunar_bind(struct lunar_statement* statement, unsigned number, const struct lunar_value* value);
 unsigned lunar_bind_parameter_count(const struct lunar_statement* statement); /* the highest number */
-/* The number of the parameter of this name (with its colon), 0: there is none. */
+/* The number of the parameter of this name (with its colon), 0: none. */
 unsigned lunar_bind_parameter_index(const struct lunar_statement* statement, const char* name);
 
 enum { LUNAR_DONE = 0, LUNAR_ROW = 1 };
 
 /* LUNAR_ROW: the columns have the next row, until the next call with this statement. LUNAR_DONE: the statement has run
  * to its end; a further call runs it again. A statement that changes rows does so wholly or not at all: it begins a
- * transaction of its own where there is none (mode none has none: what was done before an error stays). Within a
+ * separate transaction unless one is open (mode none has none: changes before an error stay). Within a
  * transaction an error after its first change loses the transaction (see lunar_begin).
  * E_INVALID (a value that its column or place cannot have: lunar_sql_error says which), E_EXISTS, E_NO_TABLE, E_SCHEMA,
  * E_BUFFER (a row, or a key to be sorted, is larger than the memory), E_UNSUPPORTED (in mode none: BEGIN; indexes in a

@@ -21,7 +21,7 @@ struct lunar_posix {
  * EWOULDBLOCK: it is open by this function already, in this process or another (flock), and two on one volume would
  * destroy it.
  *
- * After a flush that failed, reads give what is on the medium: the pages of the file leave the page cache. Where they
+ * After a flush that failed, reads return the medium's content: the pages of the file leave the page cache. Where they
  * cannot (another program has them mapped, a file system in RAM), every read fails until lunar_posix_close. */
 LUNAR_MUST_CHECK int lunar_posix_open(struct lunar_posix* posix, struct lunar_config* config, const char* path,
                                       int direct);

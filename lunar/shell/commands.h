@@ -1,4 +1,4 @@
-// Dot commands: what is no SQL.
+// Dot commands.
 #pragma once
 
 #include <string>

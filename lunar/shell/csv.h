@@ -1,4 +1,4 @@
-// Comma-separated values after RFC 4180: lines end with LF or CRLF; a field without quotes is told from one with.
+// Comma-separated values after RFC 4180: lines end with LF or CRLF; quoted and unquoted fields are distinguished.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct CsvField {
 class CsvReader {
  public:
   explicit CsvReader(std::istream& in);
-  // The next record; blank lines are none. False at the end. Throws Failure on what is no CSV, naming the line.
+  // The next record; blank lines are skipped. False at the end. Throws Failure for invalid CSV, naming the line.
   bool next(std::vector<CsvField>& fields);
   std::uint64_t line() const { return record_line_; }  // where the record begins, from 1
 

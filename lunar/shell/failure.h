@@ -1,4 +1,4 @@
-// What ends a command, in words for the person at the terminal.
+// An error that ends a command, with its message.
 #pragma once
 
 #include <stdexcept>
@@ -18,7 +18,7 @@ struct OutputClosed : std::exception {};
 
 enum Exit { succeeded = 0, failed = 1, asked_wrongly = 2, interrupted = 130, output_closed = 141 };
 
-// The error of the library in words, and what to do about it.
+// Returns the text of the library's error, and the remedy.
 std::string advice(int error);
 
 }  // namespace shell

@@ -31,7 +31,7 @@ bool wait_to_read(int descriptor) {
   sigset_t interrupt, others;
   sigemptyset(&interrupt);
   sigaddset(&interrupt, SIGINT);
-  sigprocmask(SIG_BLOCK, &interrupt, &others);  // only ppoll lets it through: it cannot come between look and wait
+  sigprocmask(SIG_BLOCK, &interrupt, &others);  // only ppoll lets it through: it cannot come between check and wait
   sigdelset(&others, SIGINT);
   pollfd readable{descriptor, POLLIN, 0};
   while (came == 0 && ppoll(&readable, 1, nullptr, &others) < 0 && errno == EINTR) {

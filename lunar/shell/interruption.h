@@ -1,5 +1,5 @@
 // Ctrl-C: while a statement runs, one read of the device fails, so that the library undoes the statement; elsewhere the
-// shell looks for it itself.
+// shell checks for it.
 #pragma once
 
 namespace shell::interruption {

@@ -12,7 +12,7 @@ namespace shell {
 
 std::vector<std::string> table_names(Volume& volume);
 
-// A table that is open. Throws Failure where there is none of this name.
+// A table that is open. Throws Failure for an unknown name.
 struct Table {
   Table(Volume& volume, const std::string& wanted);
 

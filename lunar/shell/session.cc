@@ -22,7 +22,7 @@ std::size_t lines_in(std::string_view text) { return static_cast<std::size_t>(st
 
 bool continues_character(char c) { return (c & 0xc0) == 0x80; }
 
-// The line of the text with the token, and carets below it, on lines of their own.
+// The line of the text with the token, and carets below it, on separate lines.
 std::string marked(std::string_view text, std::size_t position, std::size_t bytes) {
   const auto before = position == 0 ? std::string_view::npos : text.rfind('\n', position - 1);
   auto from = before == std::string_view::npos ? 0 : before + 1;

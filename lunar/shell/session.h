@@ -19,7 +19,7 @@ class Session {
 
   // The first error ends it: throws Failure, Interrupted, OutputClosed. source: for their texts, empty: none.
   void run(const Lines& lines, const std::string& source);
-  // With a person: errors are told on standard error, and it goes on. Throws OutputClosed.
+  // Interactive: prints errors on standard error and continues. Throws OutputClosed.
   void interact(const Lines& lines);
 
   Volume& volume() { return volume_; }

@@ -8,11 +8,11 @@ namespace shell {
 
 class StatementScanner {
  public:
-  // text: what was given before, and more. What was seen is not looked at again.
+  // text: the earlier text, and more. Text that was scanned is not scanned again.
   void look_at(std::string_view text);
   // Behind the last semicolon outside quotes and comments; 0: none.
   std::size_t complete() const { return complete_; }
-  // Where the first statement begins, behind space and comments; the text's size: there is none.
+  // Where the first statement begins, behind space and comments; the text's size without one.
   std::size_t beginning() const { return found_ ? beginning_ : position_; }
   // There is something but space and comments behind it.
   bool begun() const { return begun_; }

@@ -64,7 +64,7 @@ class FileLines {
 class Editor {
  public:
   Editor() : history_(history_init()) {
-    std::setlocale(LC_CTYPE, "");  // what is typed may be in UTF-8
+    std::setlocale(LC_CTYPE, "");  // input may be UTF-8
     edit_ = el_init("lunar", stdin, stdout, stderr);
     HistEvent event{};
     history(history_, &event, H_SETSIZE, 1000);

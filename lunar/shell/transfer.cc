@@ -128,7 +128,7 @@ class Import {
     return true;
   }
 
-  // What failed, and what is in the table nevertheless.
+  // The failure, and the rows in the table nevertheless.
   std::string told(const std::string& wrong) const {
     return fmt::format("{}: {}\n  rows of the file in the table: {}, all before this line; it and what follows are not",
                        path_, wrong, done_);
@@ -149,7 +149,7 @@ class Import {
       } else if (alone || error == LUNAR_E_IO || error == LUNAR_E_FAILED || error == LUNAR_E_CORRUPT) {
         throw Failure(told(fmt::format("line {}: {}", batch[from].line, why(error, batch[from]))));
       } else {
-        rows_at_once_ = count / 2;  // less for the log; and what no log helps is found alone, in the end
+        rows_at_once_ = count / 2;  // less for the log; and a row that no log helps is found alone, in the end
       }
     }
   }

@@ -8,8 +8,9 @@
 
 namespace shell {
 
-// As SQL writes them (20.5, TRUE, NULL, X'0aff'), but TEXT without quotes: in it a backslash, what is no printable
-// character and, if it is not 0, the separator have a backslash before them (\n, \x1b, \|), so that a row is a line.
+// As SQL writes them (20.5, TRUE, NULL, X'0aff'), but TEXT without quotes: in it a backslash, characters that are not
+// printable character and, if it is not 0, the separator have a backslash before them (\n, \x1b, \|), so that a row is
+// a line.
 std::string plain_text(const lunar_value& value, char separator);
 std::string json_text(const lunar_value& value);
 std::string json_text(const std::string& text);

@@ -21,7 +21,7 @@ struct VolumeOptions {
   bool skip_damage = false;        // what cannot be read or is damaged ends the log
 };
 
-// The device below the volume: it adds to lunar_posix Ctrl-C, and memory for what is not to be written.
+// The device below the volume: it adds to lunar_posix Ctrl-C, and memory for writes that must not reach it.
 class Device {
  public:
   // Throws Failure.
@@ -31,7 +31,7 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   lunar_config config{};
-  std::string failure() const;  // why it failed last, in words with a colon before; empty: it did not
+  std::string failure() const;  // the last failure, with a colon before it; empty without one
 
  private:
   using Sector = std::vector<std::uint8_t>;
@@ -58,7 +58,7 @@ class Volume {
   bool read_only() const { return options_.read_only; }
   bool in_mode_none() const { return options_.mode == LUNAR_MODE_NONE; }
   const std::string& path() const { return options_.path; }
-  // The error in words, what to do, and why the device failed.
+  // Returns the error's text, the remedy, and the device's reason.
   std::string explain(int error) const;
   // After an error that could not be undone: what was committed is there again.
   void mount_again();

@@ -135,7 +135,7 @@ enum {
   LN_META_BUCKETS = 48, /* hash index */
   LN_META_SEGMENTS = 52,
   LN_SEGMENTS = 28,
-  LN_META_CREATION = LN_META_SEGMENTS + 4 * LN_SEGMENTS, /* tells from the tables that had the number; 0: dropped */
+  LN_META_CREATION = LN_META_SEGMENTS + 4 * LN_SEGMENTS, /* distinguishes tables that had the same number; 0: dropped */
   LN_META_INDEXES = LN_META_CREATION + 4,                /* secondary indexes: number + 1 of each, 0: no more */
   LN_META_END = LN_META_INDEXES + 2 * LUNAR_INDEXES_MAX,
   LN_META_TABLE = 20,     /* of a secondary index, which has no columns and no blocks: the table's number */
@@ -177,7 +177,7 @@ enum { LN_BUCKET_COUNT = 6, LN_BUCKET_OVERFLOW = 8, LN_BUCKET_HEADER = 12, LN_EN
  * one's has no bytes. */
 enum { LN_TREE_LEVEL = 5, LN_TREE_COUNT = 6, LN_TREE_END = 8, LN_TREE_HEADER = 12, LN_TREE_HEIGHT_MAX = 7 };
 
-/* Each field begins where the one before it ends, or at the next multiple of its own size. A volume has them so. */
+/* Each field begins where the one before it ends, or at the next multiple of its own size. Volumes use this layout. */
 #define LN_FOLLOWS(field, before, bytes) _Static_assert((field) == (before) + (bytes), #field " follows " #before)
 LN_FOLLOWS(LN_SUPER_VERSION, LN_SUPER_MAGIC, 4);
 LN_FOLLOWS(LN_SUPER_SECTOR_SHIFT, LN_SUPER_VERSION, 2);
@@ -281,7 +281,7 @@ _Static_assert(LN_TREE_HEADER == 12, "where a tree page's entries begin");
 _Static_assert(LN_TREE_HEADER + 3 * (1 + LUNAR_TREE_KEY_MAX + 6) <= 512,
                "a page that is split has entries on both sides");
 
-/* What is compared by order elsewhere. */
+/* Values whose order other files compare. */
 _Static_assert(LN_DATA == 0 && LN_BLOCK == 5 && LN_BUCKET == 6 && LN_TREE == 7,
                "kinds from LN_BLOCK on lie in blocks, those from LN_BUCKET on belong to an index");
 _Static_assert(LUNAR_NULL == 0 && LUNAR_INT8 == 1 && LUNAR_INT64 == 4 && LUNAR_REAL == 5 && LUNAR_BOOLEAN == 6 &&

@@ -21,7 +21,7 @@
 #define LUNAR_WITH_SECONDARY 1 /* secondary.c: indexes on further columns */
 #endif
 #ifndef LUNAR_WITH_CACHE
-#define LUNAR_WITH_CACHE 1 /* cache.c: rows that were read by their keys, in RAM of their own */
+#define LUNAR_WITH_CACHE 1 /* cache.c: rows that were read by their keys, in separate RAM */
 #endif
 #ifndef LUNAR_WITH_CHECK
 #define LUNAR_WITH_CHECK 1 /* check.c: the whole volume verified */
@@ -30,7 +30,7 @@
 #define LUNAR_WITH_STAT 1 /* stat.c: sizes and counters */
 #endif
 #ifndef LUNAR_WITH_TEXTS
-#define LUNAR_WITH_TEXTS 1 /* errors, and what lunar_check finds, in words */
+#define LUNAR_WITH_TEXTS 1 /* texts of errors and of lunar_check's problems */
 #endif
 #ifndef LUNAR_WITH_SQL
 #define LUNAR_WITH_SQL LUNAR_WITH_CURSOR /* the folder sql: statements in SQL; needs cursors */

@@ -11,7 +11,7 @@ struct semihosting_disk {
   struct lunar* mounted;
 };
 
-/* The word with this number of the command line (0: the program's name). 0, or -1: there is none, or it is longer. */
+/* The word with this number of the command line (0: the program's name). 0, or -1: absent or longer. */
 int semihosting_argument(int number, char* word, uint32_t word_bytes);
 /* Opens the file and sets callbacks, context and sector_count of config, whose sector_bytes the caller has set. */
 LUNAR_MUST_CHECK int semihosting_open(struct semihosting_disk* disk, struct lunar_config* config, const char* path);

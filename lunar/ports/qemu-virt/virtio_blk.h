@@ -3,7 +3,7 @@
  *
  * | field | unit | |
  * |---|---|---|
- * | base | address | of the registers; virtio_blk_find looks through slots of 4096 bytes |
+ * | base | address | of the registers; virtio_blk_find searches slots of 4096 bytes |
  * | sector_bytes | bytes | of lunar: 512 or 4096; the device's own unit is always 512 |
  * | wait | | called while the device works: waits for an interrupt, or NULL: the queue is polled |
  */
@@ -50,7 +50,7 @@ struct virtio_blk {
   uint8_t has_flush;
 };
 
-/* The first block device among the slots. 0: there is none. */
+/* The first block device among the slots. 0: none. */
 uintptr_t virtio_blk_find(uintptr_t first, uint32_t slots);
 /* Starts the device and sets callbacks, context and sector_count of config, whose sector_bytes the caller has set. The
  * driver must stay where it is. 0, or -1: no such device, or it accepts no driver of this kind. */

@@ -1,4 +1,4 @@
-/* Cursors. One holds no frame and no place in RAM but its own: it finds its way anew at each step, through the chain of
+/* Cursors. A cursor holds no frame: it finds its position at each step, through the chain of
  * blocks (whose serial numbers rise) or by the last key in the tree.
  */
 #include "api.h"
@@ -73,7 +73,7 @@ static int resume(struct lunar_cursor* c) {
   return 0;
 }
 
-/* Moves to the next block; the cursor has ended when there is none. */
+/* Moves to the next block; without one the cursor has ended. */
 static int next_block(struct lunar_cursor* c, const struct block* block) {
   LUNAR_ASSERT(!c->ended);
   struct block next;

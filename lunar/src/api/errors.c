@@ -1,4 +1,4 @@
-/* Errors in words. */
+/* Texts of errors. */
 #include "api.h"
 
 #if LUNAR_WITH_TEXTS

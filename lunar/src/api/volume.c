@@ -150,7 +150,7 @@ static int geometry_sound(const struct lunar_config* c, const struct lunar_geome
 
 static int super_read(const struct lunar_config* c, const uint8_t* from, struct lunar_geometry* g) {
   if (ln_get32(from + LN_SUPER_MAGIC) != LN_MAGIC) return LUNAR_E_NO_VOLUME;
-  /* Its checksum is over another number of bytes, and would tell of damage. */
+  /* Its checksum is over another number of bytes, and would indicate damage. */
   if (from[LN_SUPER_SECTOR_SHIFT] == (c->sector_bytes == 512 ? 12 : 9)) return LUNAR_E_INVALID;
   if (ln_get32(from) != ln_checksum(LN_MAGIC, from + 4, c->sector_bytes - 4)) return LUNAR_E_CORRUPT;
   if (ln_get16(from + LN_SUPER_VERSION) != LN_VERSION) return LUNAR_E_VERSION;
@@ -286,8 +286,8 @@ static int write_zones(struct lunar* db) {
   return 0;
 }
 
-/* Another number than that of any volume whose groups may still lie on the device: from what is there, SUPER and the
- * first groups of the log's units, which format overwrites. */
+/* A number that differs from that of any volume whose groups may still lie on the device: from its content, SUPER and
+ * the first groups of the log's units, which format overwrites. */
 static int volume_number(struct lunar* db, uint32_t* number) {
   const struct lunar_geometry* g = &db->geometry;
   *number = db->config->seed;
@@ -336,7 +336,7 @@ int lunar_checkpoint(struct lunar* db) {
 static int write_out(struct lunar* db, int flush) {
   LUNAR_ASSERT(db->state != LN_BROKEN);
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
-  /* Of the other pages the log has what is not in place; modes data and full have no others. */
+  /* The log has the other pages that are not in place; modes data and full have no others. */
   if (db->mode <= LUNAR_MODE_METADATA)
     LN_TRY(db->mode == LUNAR_MODE_NONE ? ln_write_in_place(db, 0) : ln_settle_plain(db, 0, LN_NONE));
   LN_TRY(ln_stage_write(db, 0));

@@ -1,7 +1,7 @@
 /* The one way to the device. A sector outside it can only come from a damaged volume.
  *
- * A write or a flush that fails leaves it open what is on the medium, and trying it again proves nothing: a flush that
- * succeeds later may have lost what the failed one was for. So it ends the handle; the next mount looks.
+ * After a failed write or flush the medium's content is unknown, and a repetition proves nothing: a flush that
+ * succeeds later may have lost the earlier data. So it ends the handle; the next mount decides.
  */
 #include "device.h"
 

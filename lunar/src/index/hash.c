@@ -3,8 +3,8 @@
  */
 #include "index.h"
 
-/* The overflow pages of a bucket that is split may all be needed anew, beside a page for the new entry and a segment: a
- * record names at most eight blocks. */
+/* The overflow pages of a bucket that is split may all be needed again, beside a page for the new entry and a segment:
+ * a record names at most eight blocks. */
 enum { LOAD_PERCENT = 80, OVERFLOWS_MAX = 6 };
 
 static uint32_t capacity(const struct lunar* db) { return (db->config->sector_bytes - LN_BUCKET_HEADER) / LN_ENTRY; }

@@ -57,8 +57,8 @@ int ln_hash_leave(struct lunar* db, struct lunar_frame* meta, uint64_t key, stru
 
 #if LUNAR_WITH_CHECK
 /* index.c. A walk over a whole index. It calls block for each block of the index and entry for each entry, in any
- * order, with the sector of the page that names it. What they return other than 0 ends the walk, as a problem of its
- * own does. check.c puts this at the beginning of what it knows. */
+ * order, with the sector of the page that names it. A result other than 0 ends the walk, as a problem of its
+ * own does. check.c puts this at the beginning of its state. */
 struct ln_walk {
   struct lunar* db;
   struct lunar_findings* found;
@@ -90,7 +90,7 @@ int ln_tree_drop(struct lunar* db, struct lunar_frame* meta);
 /* The entry next to the key in that direction; key becomes the entry's. */
 enum ln_seek { LN_AT_LEAST, LN_MORE, LN_LESS, LN_AT_MOST };
 #if LUNAR_WITH_CURSOR
-/* leaf: where the last one was found, or of zeros. */
+/* leaf: the position of the last one, or zeros. */
 int ln_tree_seek(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, struct ln_key* key,
                  struct ln_place* place, struct lunar_leaf* leaf);
 #endif

@@ -89,7 +89,7 @@ static int page_of(struct lunar* db, uint32_t ref, uint32_t level, struct lunar_
   return LUNAR_E_CORRUPT;
 }
 
-/* The first entry whose key is at least key (or more than it); the end of the entries when there is none. */
+/* The first entry whose key is at least key (or more than it); the end of the entries without one. */
 static struct entry first_from(uint8_t* page, const struct ln_key* key, int more) {
   struct entry e = {page + LN_TREE_HEADER, 0};
   while (e.number < count_of(page)) {
@@ -236,7 +236,7 @@ static int split(struct lunar* db, struct lunar_frame* frame, uint32_t number, s
   ln_dirty(db, right_frame);
   if (page[LN_TREE_LEVEL] == 0) {
     separator(page, right, key);
-  } else { /* the separator moves up: what is below it needs none */
+  } else { /* the separator moves up: the page below it needs none */
     key_from(right + LN_TREE_HEADER, key);
     memmove(right + LN_TREE_HEADER + 1, right + LN_TREE_HEADER + 1 + key->count,
             end_of(right) - LN_TREE_HEADER - 1 - key->count);
@@ -426,7 +426,7 @@ static void found(uint32_t ref, struct entry e, struct ln_key* key, struct ln_pl
   leaf->entry = (uint16_t)e.number;
 }
 
-/* The entry next to the key's in its leaf. 1: found; 0: who knows. */
+/* The entry next to the key's in its leaf. 1: found; 0: unknown. */
 static int seek_in_leaf(struct lunar* db, enum ln_seek seek, struct ln_key* key, struct ln_place* place,
                         struct lunar_leaf* leaf) {
   struct lunar_frame* frame;
@@ -449,7 +449,7 @@ static int seek_in_leaf(struct lunar* db, enum ln_seek seek, struct ln_key* key,
   return is_there;
 }
 
-/* One descent. 1: found; 0: there is none in that leaf, and bound is the separator beyond which to look; E_NOT_FOUND
+/* One descent. 1: found; 0: not in that leaf, and bound is the separator behind which the search continues; E_NOT_FOUND
  * at the tree's end. */
 static int seek_once(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, struct ln_key* key,
                      struct ln_key* bound, struct ln_place* place, struct lunar_leaf* leaf) {

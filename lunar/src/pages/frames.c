@@ -93,7 +93,7 @@ static const uint8_t* staged(const struct lunar* db, uint32_t sector) {
 }
 
 int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
-  *frame = NULL; /* compilers that see the whole library in one file cannot tell */
+  *frame = NULL; /* compilers that see the whole library in one file warn otherwise */
   struct lunar_frame* f = ln_cached(db, sector);
   if (f) {
     if (f->kind != kind) return LUNAR_E_CORRUPT; /* two structures claim the same sector */
@@ -160,7 +160,7 @@ void ln_put(struct lunar_frame* frame) {
   frame->pins--;
 }
 
-/* The frames of some sectors, one by one: of few sectors each is looked for, of many each frame is looked at. */
+/* The frames of some sectors, one by one: few sectors are searched one by one; for many, every frame is checked. */
 static uint32_t most_frames(const struct lunar* db, uint32_t count) {
   return count > db->frame_count ? db->frame_count : count;
 }
@@ -257,7 +257,7 @@ int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const voi
     if (ln_dirty_bound(db, 1u, 1u)) LN_TRY(ln_spill(db)); /* the frame may be there, and clean */
     LN_TRY(ln_page(db, sector, LN_DATA, &f));
     int error = 0;
-    if (f->flags & LN_PLAIN && !plain) error = ln_write_frame(db, f); /* what is put back must have it */
+    if (f->flags & LN_PLAIN && !plain) error = ln_write_frame(db, f); /* content that is put back must have it */
     if (!error) {
       memcpy(f->bytes + offset, from, n);
       ln_dirty(db, f);

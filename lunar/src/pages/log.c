@@ -2,7 +2,7 @@
  *
  * The stage holds the open group: the group at stage_sector whose first stage_used bytes are known; stage_used 0: none
  * is open. The group gets its number and its checksums when it is closed. A record that is larger than the stage is a
- * group of its own and passes through the stage sector by sector, its checksum having been formed before.
+ * separate group and passes through the stage sector by sector, its checksum having been formed before.
  *
  * The LOG zone is a circle of units; no group crosses a unit's end. log_head is the next free sector, counted from the
  * zone's beginning, and log_used what may not be overwritten: everything since checkpoint_at.
@@ -312,7 +312,7 @@ int ln_write_in_place(struct lunar* db, int only_without_image) {
   return 0;
 }
 
-/* The next frame, from number *i on, that goes into an image group; NULL: there is none. */
+/* The next frame, from number *i on, that goes into an image group; NULL: no more. */
 static struct lunar_frame* next_image(struct lunar* db, enum ln_group kind, uint32_t* i) {
   while (*i < db->frame_count) {
     struct lunar_frame* f = &db->frames[(*i)++];
@@ -339,7 +339,7 @@ static int write_image(struct lunar* db, enum ln_group kind, struct lunar_frame*
   return at == LN_NONE ? 0 : write_out(db, at, image, 1);
 }
 
-/* A group of images (of the frames from number *from on) or of what is on the device before they are written. *first,
+/* A group of images (of the frames from number *from on) or of the device's content before they are written. *first,
  * when it is LN_NONE, becomes the group's place in the log. */
 static int write_images(struct lunar* db, enum ln_group kind, uint32_t* from, uint32_t count, uint32_t* first) {
   LUNAR_ASSERT(kind == LN_IMAGES || kind == LN_BEFORE);
@@ -380,7 +380,7 @@ static int write_images_of_dirty(struct lunar* db, enum ln_group kind, uint32_t*
 
 enum { LOGGED_GROUPS = 4 };
 
-/* A page that was spilled before, since the checkpoint, needs no other image of before. Looked at are the last groups
+/* A page that was spilled before, since the checkpoint, needs no second before image. Only the last groups are searched
  * only: each costs a read, and all of them, at every spill, more than the images. */
 static LN_APART int mark_logged(struct lunar* db) {
   uint32_t at = db->before_last;
@@ -483,7 +483,7 @@ static uint32_t operation_sectors(const struct lunar* db) {
 }
 
 /* Before an operation: enough clean frames, and room in the log for it and for the checkpoint after it; for the
- * recovery from it too, which spills what was spilled before, behind it. times: what is in the log counts so many
+ * recovery from it too, which spills the same pages again, behind it. times: the log's content counts so many
  * times. */
 int ln_make_room(struct lunar* db, uint32_t times) {
   LUNAR_ASSERT(times > 0 && (db->state == LN_READY || db->state == LN_IN_TXN));

@@ -6,7 +6,7 @@
 
 /* PLAIN: dirty by updates without a record only (modes disorder and metadata): written in place at any time. LOGGED:
  * the log has what was on the device at the last checkpoint. FRESH and LOGGED stay with a clean frame. ROWS: counted in
- * rows_dirty. SOUND: a page of a tree whose entries were looked through. */
+ * rows_dirty. SOUND: a page of a tree whose entries were checked. */
 enum { LN_DIRTY = 1, LN_FRESH = 2, LN_PLAIN = 4, LN_LOGGED = 8, LN_ROWS = 16, LN_SOUND = 32 };
 
 struct lunar_frame {
@@ -42,7 +42,7 @@ void ln_prefetch(struct lunar* db, uint32_t sector,
 
 /* buffer.c, or the plain version of it in frames.c: which frame has a sector, and which one makes room. */
 struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector);
-struct lunar_frame* ln_buffer_oldest(struct lunar* db); /* neither dirty nor pinned; NULL: there is none */
+struct lunar_frame* ln_buffer_oldest(struct lunar* db); /* neither dirty nor pinned; NULL without one */
 void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector);
 #if LUNAR_WITH_BUFFER
 void ln_buffer_reset(struct lunar* db);
@@ -97,7 +97,7 @@ int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data
 /* Changes bytes of rows in frames. plain: without a record, which ln_is_plain allows. */
 int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes, int plain);
 int ln_is_plain(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes);
-/* Writes in place what is plain of these sectors. */
+/* Writes the plain ones of these sectors in place. */
 int ln_settle_plain(struct lunar* db, uint32_t sector, uint32_t count);
 
 /* log.c: groups, the stage, checkpoints. */
@@ -122,7 +122,7 @@ int ln_make_room(struct lunar* db, uint32_t times);
 int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t bytes, uint32_t* offset);
 
 #if LUNAR_WITH_SECONDARY
-/* Before a record of an operation on this table: whether the log still has what is needed behind it, and for a recovery
+/* Before a record of an operation on this table: whether the log has enough room behind it, and for a recovery
  * (E_TXN_FULL). all: nothing is changed after the record. */
 int ln_room_stays(const struct lunar_table* table, int all);
 uint32_t ln_operation_sectors(const struct lunar* db); /* of the log, what an operation may need without its indexes */

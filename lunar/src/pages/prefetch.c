@@ -1,7 +1,7 @@
 /* Reads ahead where rows are read in the order in which they lie: from the fifth request that begins where the one
  * before it ended, in a window that doubles as long as that goes on (the adaptive sizes of C. Ji et al., ACM TOS 16(4),
  * 2020, which the paper's prefetcher follows). A row that is read by its key takes less; its own sectors are read with
- * one request as far as the next slot tells where it ends, and nothing is read ahead of it.
+ * one request as far as the next slot shows its end, and nothing is read ahead of it.
  */
 #include "pages.h"
 

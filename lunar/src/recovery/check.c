@@ -3,7 +3,7 @@
  * What must be one set (the blocks in use and the blocks reached, a table's rows and the entries of its index) is
  * counted on both sides and summed up with a 64-bit hash of each member: equal sums are equal sets, but for one chance
  * in 2^64. So every page is read about once, in the order in which it lies. Only where the sums differ each member is
- * looked up, to tell which one is wrong.
+ * searched, to find which one is wrong.
  *
  * No circle holds the walk: a block's header names the block before it, and no more blocks are reached than are in use.
  */
@@ -33,7 +33,7 @@ struct checked {
 
 struct check {
   struct ln_walk walk;        /* first: what an index reports comes with it */
-  struct tally used, reached; /* blocks: by the allocation map, and by what they are for */
+  struct tally used, reached; /* blocks: by the allocation map, and by their use */
   /* of the table that is walked */
   struct lunar_table table;
   struct tally with_free_slots;

@@ -23,7 +23,7 @@ static uint32_t sectors_of(const struct lunar* db, uint32_t bytes) {
 }
 static uint32_t log_sector(const struct lunar* db, uint32_t at) { return db->geometry.log_at + at; }
 
-/* 1: there is a group with a sound header, 0: there is none. */
+/* 1: there is a group with a sound header, 0: none. */
 static int read_header(struct lunar* db, uint32_t sector, struct group* group) {
   uint8_t* head = (uint8_t*)group;
   LN_TRY(ln_read_bytes(db, sector, 0, head, LN_GROUP_HEADER));
@@ -76,10 +76,10 @@ static int whole(struct lunar* db, const struct group* group) {
   return 1;
 }
 
-/* Where the next group would lie, what cannot be read or is damaged is no group, if the mount is told so. */
+/* Where the next group would lie, an unreadable or damaged sector is no group, if the configuration allows it. */
 static int skipping(const struct lunar* db, int there) { return there < 0 && db->redoing & LN_SKIPPING ? 0 : there; }
 
-/* The numbers of groups begin anew after the largest. */
+/* The numbers of groups wrap around after the largest. */
 static int later_number(uint32_t a, uint32_t b) { return a != b && a - b < 0x80000000u; }
 
 static int newer(const struct group* a, uint32_t epoch, uint32_t sequence) {
@@ -166,7 +166,7 @@ static int next_group(struct lunar* db, struct lunar_series* series, struct grou
   return 0;
 }
 
-/* Reads the records of a group in turn, and applies them when redo is told. */
+/* Reads the records of a group in turn, and applies them if redo is set. */
 static int each_record(struct lunar* db, struct lunar_series* series, const struct group* group, int redo) {
   uint32_t offset = LN_GROUP_HEADER;
   const uint32_t end = LN_GROUP_HEADER + group->bytes;
@@ -286,7 +286,7 @@ static int find_checkpoint(struct lunar* db, uint32_t* images_at) {
   return *images_at < db->geometry.log_sectors ? 0 : LUNAR_E_CORRUPT;
 }
 
-/* What the log alone tells: the last whole checkpoint, and the last group of before images since. Both are put in place
+/* Finds in the log alone: the last whole checkpoint, and the last group of before images since. Both are put in place
  * before anything else is believed, because a page that was spilled may have changed a row whose group is still needed.
  */
 struct state {
@@ -305,7 +305,7 @@ static int log_group(struct lunar* db, const struct lunar_series* series, uint32
 }
 
 /* Whether a group of before images belongs to the list of those found, of which before is the last: it names that one.
- * A group that names none begins the list anew in the epoch of a recovery, which had put all the older ones back. Any
+ * A group that names none starts a new list in the epoch of a recovery, which had put all the older ones back. Any
  * other lies behind a group that is torn, so the flush behind the two was not reached and nothing was written over the
  * pages that it has. */
 static int continues(const struct lunar_series* series, uint32_t before, const struct group* group) {
@@ -370,7 +370,7 @@ static int forget_torn(struct lunar* db, const struct lunar_series* end, struct 
   return ln_device_sync(db);
 }
 
-/* Puts back what the groups of before images have, from the last to the first. Each was found whole, behind the one
+/* Puts back the before images, from the last group to the first. Each was found whole, behind the one
  * that it names. */
 static int put_back(struct lunar* db, uint32_t before) {
   while (before != LN_NONE) {
@@ -390,7 +390,7 @@ static void begin_unit(struct lunar* db) {
 }
 
 /* The groups since the last checkpoint. First db->series comes to stand right behind the last one that is not the
- * middle of a transaction; then, when redo is told, what was committed until there is done again. */
+ * middle of a transaction; then, if redo is set, operations committed until there are repeated. */
 static LN_APART int replay(struct lunar* db, int redo) {
   struct group group;
   struct lunar_series series;
@@ -438,7 +438,7 @@ int ln_recover(struct lunar* db) {
   LN_TREES_CHANGE(db);
   ln_cache_forget_all(db);
   ln_forget_all(db);
-  db->unsynced = 1; /* what is read may be in the device's cache only, and pages are written because of it */
+  db->unsynced = 1; /* data that was read may be in the device's cache only, and pages are written because of it */
   LN_TRY(ln_device_sync(db));
   LN_TRY(go_back(db, &found));
   /* Mode none begins with what was kept for another mode: until it is at hand as a whole, it is kept. */
@@ -451,7 +451,7 @@ int ln_recover(struct lunar* db) {
   db->allocated_count = 0;
   LUNAR_ASSERT(db->series.log_head < db->geometry.log_sectors && db->checkpoint_at < db->geometry.log_sectors);
   if (found.flags & LN_UNLOGGED) LN_TRY(ln_count_free(db)); /* the map was written in place since */
-  begin_unit(db); /* the first group of a unit says so from here on: what is left of lost groups is older */
+  begin_unit(db); /* the first group of a unit says so from here on: remains of lost groups are older */
   LN_TRY(ln_checkpoint(db));
   if (db->mode == LUNAR_MODE_NONE || db->config->mode != LUNAR_MODE_NONE) return 0;
   db->mode = LUNAR_MODE_NONE;

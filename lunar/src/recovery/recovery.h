@@ -1,4 +1,4 @@
-/* The way back to what is committed, and the check of the whole volume. */
+/* Recovery to the committed state, and the check of the whole volume. */
 #ifndef LUNAR_RECOVERY_H
 #define LUNAR_RECOVERY_H
 

@@ -1,10 +1,10 @@
 /* The way back from an operation that failed half-way, and from a transaction. */
 #include "recovery.h"
 
-/* Rolls back to what is committed; returns `error`, or the device's error if the rollback itself failed. A transaction
- * rolled back by an error stays lost until the caller ends it: later operations in it must not take effect on their
- * own. The handle ends where there is no way back: after a failed write, once the operation is recorded or has changed
- * rows in place, and in mode none, which has no log. */
+/* Rolls back to the committed state; returns `error`, or the device's error if the rollback itself failed. A
+ * transaction rolled back by an error stays lost until the caller ends it: later operations in it must not take effect
+ * on their own. The handle ends where there is no way back: after a failed write, once the operation is recorded or has
+ * changed rows in place, and in mode none, which has no log. */
 int ln_undo(struct lunar* db, int error) {
   LUNAR_ASSERT(db->state != LN_CLOSED && !db->redoing);
   const int in_transaction = db->state == LN_IN_TXN;
@@ -27,7 +27,7 @@ int ln_undo_change(struct lunar* db, int error) {
   return error;
 }
 
-/* What was freed since a checkpoint is given out after the next one: an operation that found no room has another try
+/* Blocks freed since a checkpoint are available after the next one: an operation without room is tried once more
  * then. *freed: db->freed before it; 0 after it, so that there is one only. */
 int ln_retry_after_checkpoint(struct lunar* db, int* error, int* freed) {
   LUNAR_ASSERT(error && freed);

@@ -49,7 +49,7 @@ struct ln_new_row {
   uint32_t row_bytes;
   uint8_t direct; /* from ln_row_room on: it lies in the group of its record */
   /* the old row */
-  struct ln_place old; /* ref LN_NONE: there is none */
+  struct ln_place old; /* ref LN_NONE: none */
   uint32_t sector, offset, old_bytes, column_offset, column_bytes;
   uint8_t column;
   const struct lunar_value* value;

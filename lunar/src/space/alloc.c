@@ -1,6 +1,6 @@
 /* Blocks of DATA_ZONE. A chunk (as large as the largest class) is free or divided into blocks of one class.
  *
- * What is freed is not given out again before the next checkpoint: until then a power cut leads back to a state that
+ * Freed blocks are not available before the next checkpoint: until then a power cut leads back to a state that
  * still has it, and rows are written in place at once. The stamp of a chunk says in which interval it lost a block.
  */
 #include "space.h"
@@ -73,7 +73,7 @@ static int take_at(struct lunar* db, uint32_t chunk, uint32_t index, uint8_t cla
   return error;
 }
 
-/* 1: a block of the chunk was taken; 0: there is none for this class, or more than so many are in use. */
+/* 1: a block of the chunk was taken; 0: none for this class, or more than so many are in use. */
 static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t class, uint32_t most, uint32_t* ref) {
   struct entry entry;
   if (chunk >= db->geometry.chunk_count) return 0;
@@ -120,7 +120,7 @@ static int is_free(struct lunar* db, uint32_t chunk) {
 }
 
 /* Where large blocks go next: the longest run of free chunks, at most RUN of them, in a window of the device behind the
- * last one. *chunk stays when there is none. */
+ * last one. *chunk stays without one. */
 static LN_APART int find_run(struct lunar* db, uint32_t* chunk) {
   LUNAR_ASSERT(*chunk < db->geometry.chunk_count);
   const uint32_t chunks = db->geometry.chunk_count, start = *chunk;
@@ -159,7 +159,7 @@ int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
   if (!taken) taken = try_chunk(db, chunk, 0, class, blocks, ref);
   for (uint32_t i = 0; !taken && db->chunks_free && i < chunks; i++) {
     chunk = (db->chunk_hint + i) % chunks;
-    taken = try_chunk(db, chunk, 0, class, blocks / 2, ref); /* what is nearly full would scatter a table */
+    taken = try_chunk(db, chunk, 0, class, blocks / 2, ref); /* a nearly full chunk would scatter a table */
     if (taken) db->chunk_hint = chunk;
   }
   for (uint32_t i = 0; !taken && i < chunks; i++) taken = try_chunk(db, chunk = i, 0, class, blocks, ref);

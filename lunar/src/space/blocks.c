@@ -69,7 +69,7 @@ int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* positi
 
 #if LUNAR_WITH_PREFETCH
 /* Reads the sectors of a row in one request. Its end is not known yet; the next slot's row, when it lies behind, says
- * where it is at the least: in a group of its own. */
+ * its first possible place: in a separate group. */
 void ln_row_prefetch(struct lunar* db, struct ln_place place, uint32_t position) {
   struct lunar_frame* frame;
   uint8_t* bytes;
@@ -299,7 +299,7 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
   return 0;
 }
 
-/* A slot of the table's first block with free slots whose room the row fits; E_NOT_FOUND when there is none. */
+/* A slot of the table's first block with free slots whose room the row fits; E_NOT_FOUND without one. */
 int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row) {
   LUNAR_ASSERT(is_meta(meta));
   const uint32_t ref = ln_get32(meta->bytes + LN_META_REUSE);

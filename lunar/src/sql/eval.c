@@ -271,7 +271,7 @@ int ln_sql_eval(struct lunar_statement* s, const struct ln_expr* e, struct lunar
     case LN_X_OR:
       return logic(s, e, value);
     case LN_X_LINK:
-    case LN_X_MINUS: /* its list is evaluated with what it belongs to */
+    case LN_X_MINUS: /* its list is evaluated with the expression around it */
       LUNAR_ASSERT(0);
       break;
     case LN_X_SUM:

@@ -16,7 +16,7 @@ static int kind_of(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r') ? SPACE : 0;
 }
 
-/* Behind what is of these kinds. */
+/* Skips characters of these kinds. */
 static const char* behind(const char* p, const char* end, int kinds) {
   while (p < end && kind_of(*p) & kinds) p++;
   return p;
@@ -38,7 +38,7 @@ static uint8_t keyword(const char* text, uint32_t bytes) {
   return LN_T_NAME;
 }
 
-/* The end of what is quoted; NULL: it has none. Two quotes are one of the content. */
+/* The end of a quoted text; NULL without one. Two quotes stand for one. */
 static const char* quoted(const char* p, const char* end) {
   const char quote = *p++;
   for (; p < end; p++)

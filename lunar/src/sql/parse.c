@@ -1,5 +1,5 @@
 /* The grammar: docs/SQL.md has it. The first error ends the text: every token after it is the end, and nodes for which
- * there is no memory are one that nobody looks at, so that nothing else has to know of errors.
+ * memory is short are one dummy node, so that nothing else needs to handle errors.
  */
 #include "sql.h"
 
@@ -83,7 +83,7 @@ static LN_APART int is_name(const struct parser* p) {
   return is(p, LN_T_NAME) || is(p, LN_T_QUOTED) || (p->token.kind >= LN_K_ROWS && p->token.kind < LN_KEYWORDS_END);
 }
 
-/* What is between the quotes; those that are doubled count once. to NULL: only counted. */
+/* Copies the text between the quotes; doubled quotes count once. to NULL: only counts. */
 static uint32_t unquote(const struct ln_token* token, char* to) {
   LUNAR_ASSERT(token->bytes >= 2);
   const char quote = token->text[0], *end = token->text + token->bytes - 1;
@@ -319,7 +319,7 @@ static struct ln_expr* primary(struct parser* p) {
   return column_node(p);
 }
 
-/* token, level, what it makes */
+/* token, level, resulting operation */
 static const uint8_t signs[][3] = {
     {LN_K_OR, 1, LN_X_OR},   {LN_K_AND, 2, LN_X_AND}, {'=', 4, LN_X_EQ},         {LN_T_NE, 4, LN_X_NE},
     {LN_K_IS, 4, LN_X_IS},   {LN_K_IN, 4, LN_X_IN},   {LN_K_LIKE, 4, LN_X_LIKE}, {LN_K_BETWEEN, 4, LN_X_AND},
@@ -401,7 +401,7 @@ static void table(struct parser* p) {
     fail(p, error, LN_C_NONE);
     return;
   }
-  s->columns = schema->columns; /* they stay, what is behind them is overwritten */
+  s->columns = schema->columns; /* they stay, the memory behind them is overwritten */
   s->memory += (s->table.column_count * sizeof schema->columns[0] + 7) & ~(size_t)7;
 }
 
@@ -571,7 +571,7 @@ static void update(struct parser* p) {
   where(p);
 }
 
-/* One of count words from this one on: which. */
+/* Which of count keywords from this one on. */
 static uint8_t one_of(struct parser* p, int first, int count) {
   const int which = p->token.kind - first;
   if (which >= 0 && which < count)

@@ -1,4 +1,4 @@
-/* How rows are found. ln_sql_plan is the one place that decides it: docs/SQL.md, "Access paths". */
+/* How rows are found. Only ln_sql_plan decides it: docs/SQL.md, "Access paths". */
 #include "sql.h"
 
 #if LUNAR_WITH_SQL
@@ -13,8 +13,8 @@ static const struct lunar_value* constant(const struct lunar_statement* s, const
 }
 
 /* LIKE knows no case and an index does: one range for each case of the pattern's first letters, and within it what lies
- * between the capitals and the small ones of the others. Puts the ends of one into words; their bytes: 0, the pattern
- * begins with no character of its own. */
+ * between the capitals and the small ones of the others. Stores the bounds of one in `words`; their bytes: 0, the
+ * pattern begins with a wildcard. */
 static uint32_t like_range(struct lunar_statement* s, const struct lunar_value* pattern, uint32_t range,
                            uint8_t* ranges) {
   LUNAR_ASSERT(ranges);
@@ -101,7 +101,7 @@ static void bounds(struct lunar_statement* s, const struct ln_expr* e, struct ln
   }
 }
 
-/* What a record of the order has: what it is ordered by, the key, and the numbers that the result needs. For TEXT and
+/* The values of a sort record: the sort keys, the primary key, and the numbers that the result needs. For TEXT and
  * BLOB the row is read again. */
 void ln_sql_plan_records(struct lunar_statement* s) {
   LUNAR_ASSERT(s->kind <= LN_S_DELETE);
@@ -205,7 +205,7 @@ static void column_value(const struct lunar_statement* s, const struct ln_expr* 
     v->type = LUNAR_INT64;
     v->as.integer = INT64_MIN;
   }
-  ln_sql_convert(type, v); /* the nearest REAL: there is none between it and the integer */
+  ln_sql_convert(type, v); /* the nearest REAL */
 }
 
 static int cursor_open(struct lunar_statement* s, const struct lunar_value* from, const struct lunar_value* to) {
@@ -248,7 +248,7 @@ static int advance(struct lunar_statement* s) {
   return 0;
 }
 
-/* A bound that the cursor cannot have is left out: there are more rows then, for WHERE to tell. */
+/* A bound that the cursor cannot have is left out: WHERE tests the additional rows. */
 int ln_sql_rows_open(struct lunar_statement* s) {
   struct lunar_value values[2];
   const struct lunar_value* bounds[2] = {NULL, NULL};
@@ -270,7 +270,7 @@ int ln_sql_rows_open(struct lunar_statement* s) {
   }
 }
 
-/* Whether the path is through look-ups by the key. */
+/* Whether the path uses look-ups by the key. */
 static int by_key(const struct lunar_statement* s) { return s->path.values && !s->index[0]; }
 
 int ln_sql_row_read(struct lunar_statement* s, int again) {

@@ -209,7 +209,7 @@ static int drop_table(struct lunar_statement* s) {
 /* --- indexes --- */
 
 #if LUNAR_WITH_SECONDARY
-/* One of s->index's name, or with the letters of another case, which it has then. E_NO_TABLE: there is none. */
+/* One of s->index's name, or with the letters of another case, which it has then. E_NO_TABLE: none. */
 static int find_index(struct lunar_statement* s) {
   struct lunar_table table;
   struct lunar_index_info info;
@@ -261,7 +261,7 @@ static int create_or_drop_index(struct lunar_statement* s) {
   return error;
 }
 
-/* The table may have been dropped, and made anew, since the statement was prepared. */
+/* The table may have been dropped, and created again, since the statement was prepared. */
 static int table_again(struct lunar_statement* s) {
   struct lunar_table now;
   const struct lunar_table* was = &s->table;

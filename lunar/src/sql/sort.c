@@ -1,9 +1,9 @@
 /* The order of rows, and groups, in little memory and without a write to the device.
  *
- * What is left of the statement's memory holds records, each some values and their bytes, sorted by their keys. When
+ * The rest of the statement's memory holds records, each some values and their bytes, sorted by their keys. When
  * it is full, the last records make way and are left out, and so is everything behind those that stay. They are given
- * out, the last of them becomes the bound, and the table is read again for what is behind it; docs/adr/015 compares it
- * with a merge. The row that is read lies behind the records, so that a large one only takes their room.
+ * out, the last of them becomes the bound, and the table is read again for the records behind it; docs/adr/015 compares
+ * it with a merge. The row that is read lies behind the records, so that a large one only takes their room.
  */
 #include "sql.h"
 

@@ -1,7 +1,7 @@
 /* What the files of the SQL module share: tokens, expressions, the statement.
  *
  * A text is compiled in one pass into a tree of expressions and a few lists, all in the caller's memory behind struct
- * lunar_statement; what is left of the memory holds rows and keys while the statement runs (sort.c). Lists, also
+ * lunar_statement; the rest of the memory holds rows and keys while the statement runs (sort.c). Lists, also
  * the terms of AND, OR and a sum, are chains of LINK nodes: a long condition is not a deep one.
  */
 #ifndef LUNAR_SQL_H
@@ -22,8 +22,8 @@
 #define LN_WORDS(text) ""
 #endif
 
-/* Words that are never names; then those that may be, first some in the order of enum lunar_ring, enum lunar_index and
- * of the functions. Types: in the order of column_type's list. */
+/* Keywords that are never names; then those that may be, first some in the order of enum lunar_ring, enum lunar_index
+ * and of the functions. Types: in the order of column_type's list. */
 /* clang-format off */
 #define LN_RESERVED(X) \
   X(AND) X(AS) X(BETWEEN) X(CREATE) X(DELETE) X(DROP) X(FALSE) X(FROM) X(GROUP) X(IN) X(INDEX) X(INSERT) X(INTO) \
@@ -55,7 +55,7 @@ enum ln_token_kind {
   LN_RESERVED(LN_KEYWORD_NAME) LN_UNRESERVED(LN_KEYWORD_NAME) LN_TYPES(LN_KEYWORD_NAME) LN_KEYWORDS_END
 };
 _Static_assert(LN_KEYWORDS_END <= 255, "a token's kind is a byte");
-/* Ranges of words that the parser compares with. */
+/* Ranges of keywords that the parser compares with. */
 #define LN_ONE(word) +1
 _Static_assert(LN_K_ROWS == LN_KEYWORDS_BEFORE + 1 + (LN_RESERVED(LN_ONE)), "names may be words from ROWS on");
 _Static_assert(LN_K_TINYINT == LN_K_ROWS + (LN_UNRESERVED(LN_ONE)), "types are the words from TINYINT on");
@@ -184,18 +184,18 @@ struct ln_path {
   uint8_t like; /* from is LIKE's pattern, in so many ranges */
 };
 
-/* Of a constant's text that a column is looked up by; the beginning of LIKE's pattern. */
+/* The text of a constant in an index search; the beginning of LIKE's pattern. */
 enum { LN_SQL_DECIMAL_BYTES = 20, LN_SQL_PREFIX_BYTES = LN_SQL_DECIMAL_BYTES };
 
-/* sort.c: records, each some values, in ascending order, in what is left of the memory. */
+/* sort.c: records, each some values, in ascending order, in the rest of the memory. */
 struct ln_batch {
   uint8_t* used;       /* records lie from lunar_statement.memory to here */
   uint32_t count;      /* of records; their addresses end where the memory ends, the first one's last */
   uint32_t at;         /* the next one to give out */
   uint8_t width;       /* values of a record */
-  uint8_t keys;        /* of them: what is compared */
-  uint8_t bounded;     /* record 0 was given out before: only what is behind it is taken */
-  uint8_t full;        /* what is behind the last record was left out */
+  uint8_t keys;        /* of them: the compared ones */
+  uint8_t bounded;     /* record 0 was returned before: only later ones are taken */
+  uint8_t full;        /* records behind the last one were left out */
   uint8_t filling;     /* records and rows share the room */
   uint32_t most;       /* so many are enough */
   uint32_t descending; /* a bit per key */
@@ -209,7 +209,7 @@ struct lunar_statement {
   const struct lunar_column* columns;
   struct lunar_schema* schema; /* of CREATE TABLE */
   struct ln_expr *outputs, *where, *order, *limit, *offset, *aggregates;
-  struct ln_expr* rows; /* of INSERT: a list of lists; of UPDATE: what is set */
+  struct ln_expr* rows; /* of INSERT: a list of lists; of UPDATE: the assignments */
   struct ln_parameter_name* parameter_names;
   struct lunar_value *parameters, *row, *results, *keys;
   struct ln_path path;
@@ -220,7 +220,7 @@ struct lunar_statement {
   uint32_t position; /* of the index's name */
   char words[2][LN_SQL_DECIMAL_BYTES];
   char name[LUNAR_NAME_MAX + 1];
-  char index[LUNAR_NAME_MAX + 1]; /* of rows: by which they are found; empty: by the key, or as they lie */
+  char index[LUNAR_NAME_MAX + 1]; /* the index of the access path; empty: by the key, or in the order of the blocks */
   uint8_t kind;                   /* enum ln_statement */
   uint8_t access;                 /* enum ln_access */
   uint8_t parameter_count, output_count, aggregate_count, order_count, row_width;
@@ -258,7 +258,7 @@ void* ln_sql_take(struct lunar_statement* s, size_t bytes);
 
 /* eval.c */
 int ln_sql_eval(struct lunar_statement* s, const struct ln_expr* e, struct lunar_value* value);
-int ln_sql_to_number(struct lunar_value* value); /* TEXT that is a number as a whole; 0: it is none */
+int ln_sql_to_number(struct lunar_value* value); /* TEXT that is a number as a whole; 0: not a number */
 void ln_sql_to_text(struct lunar_value* value, char digits[LN_SQL_DECIMAL_BYTES]); /* an integer */
 void ln_sql_to_integer(struct lunar_value* value); /* a BOOLEAN, and a REAL without a fraction */
 int ln_sql_truth(const struct lunar_value* value); /* 1, 0; -1: NULL */
@@ -269,13 +269,13 @@ int ln_sql_store_as(struct lunar_statement* s, uint8_t column, struct lunar_valu
 void ln_sql_accumulate_begin(const struct lunar_statement* s, struct lunar_value* sums);
 int ln_sql_accumulate(struct lunar_statement* s, struct lunar_value* sums);
 
-/* plan.c: the one place where it is decided how rows are found. */
+/* plan.c: chooses the access path. */
 void ln_sql_plan_records(struct lunar_statement* s); /* how wide they are */
 int ln_sql_plan(struct lunar_statement* s);          /* before each run: indexes come and go */
 int ln_sql_rows_open(struct lunar_statement* s);
 int ln_sql_row_next(struct lunar_statement* s);            /* the next row that WHERE wants, in s->row; E_NOT_FOUND */
 int ln_sql_row_read(struct lunar_statement* s, int again); /* the next on the path, or that of the record given out */
-void ln_sql_explain(struct lunar_statement* s);            /* in words, in results[0] */
+void ln_sql_explain(struct lunar_statement* s);            /* as text, in results[0] */
 
 /* sort.c */
 void ln_batch_begin(struct lunar_statement* s);
@@ -283,7 +283,7 @@ void ln_batch_again(struct lunar_statement* s); /* what was given out last is th
 int ln_batch_put(struct lunar_statement* s, const struct lunar_value* values);
 int ln_batch_accumulate(struct lunar_statement* s); /* the row, to its group */
 int ln_batch_give_way(struct lunar_statement* s);   /* 0: there is no room for a larger row */
-int ln_batch_take(struct lunar_statement* s);       /* gives out the next record; 0: there is none */
+int ln_batch_take(struct lunar_statement* s);       /* returns the next record; 0: none */
 const struct lunar_value* ln_batch_given(const struct lunar_statement* s);
 uint8_t* ln_batch_room(const struct lunar_statement* s, size_t* bytes); /* for a row */
 

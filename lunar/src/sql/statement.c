@@ -41,7 +41,7 @@ int ln_sql_open(struct lunar_statement* s, struct lunar_table* table) {
   return error;
 }
 
-/* What is as wide as the statement needs it. */
+/* Allocates the per-column arrays of one statement. */
 static int take_arrays(struct lunar_statement* s) {
   LUNAR_ASSERT(s->parameters == NULL);
   if (s->explain) s->output_count = 1;

@@ -1,4 +1,4 @@
-/* Tables that forget their oldest rows. An insertion implies it: it needs no record of its own. */
+/* Tables that remove their oldest rows. An insertion implies the removal, which needs no record. */
 #include "tables.h"
 
 #if LUNAR_WITH_RING

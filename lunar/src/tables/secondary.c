@@ -1,6 +1,6 @@
 /* Secondary indexes: an entry for each row of a table by one of its columns.
  *
- * An index has a number of its own and a metadata page as a table has one, without columns and without blocks; the
+ * An index has a number and a metadata page as a table has, without columns and without blocks; the
  * table's page lists the numbers of its indexes. hash.c and tree.c work on it as on a table's: on a copy of its
  * numbers, so that no frame is pinned for them.
  *
@@ -614,7 +614,7 @@ static int compare_bytes(const struct lunar_value* a, const struct lunar_value* 
   return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
-/* Whether the row is one that the cursor is for: its key alone does not tell. */
+/* Whether the row is in the cursor's range: its key alone does not decide. */
 static int is_wanted(const struct lunar_cursor* c, const struct lunar_value* value) {
   const int of_bytes = is_bytes(c->table->types[c->column]);
   if (!of_bytes)

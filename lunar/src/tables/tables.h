@@ -13,7 +13,7 @@ int ln_leave(struct lunar* db, int error);
 /* tables.c: names. */
 int ln_name_is_sound(const char* name);
 int ln_name_find(struct lunar* db, const char* name, uint16_t* number); /* E_INVALID: it cannot be a name */
-int ln_name_free(struct lunar* db, uint16_t* number);                   /* E_TABLES: there is none */
+int ln_name_free(struct lunar* db, uint16_t* number);                   /* E_TABLES: none */
 int ln_name_read(struct lunar* db, uint16_t number, char name[LUNAR_NAME_MAX + 1]);
 int ln_name_write(struct lunar* db, uint16_t number, const char name[LUNAR_NAME_MAX + 1]);
 
@@ -87,7 +87,7 @@ int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, con
 #define ln_ring_evict(table, meta, newest) 0
 #endif
 
-/* change.c: rows, with every index that has them. What is changed when these fail, the caller undoes. */
+/* change.c: rows, with every index that has them. The caller undoes their changes when they fail. */
 int ln_row_store(struct ln_new_row* new_row, struct lunar_frame* meta, const struct ln_key* key);
 int ln_row_patch(const struct ln_new_row* new_row); /* the value has as many bytes as the one before */
 int ln_row_remove(const struct lunar_table* table, struct lunar_frame* meta, struct ln_place place);
