@@ -1,4 +1,4 @@
-"""The verdict on one command in one cell: there is nothing to compare, so it says what a run costs."""
+"""The verdict for an experiment with one command and one cell. It states the cost of a run and compares nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_alone(spec: Spec, responses: Sequence[ResponseFinding]) -> bool:
 
 
 def alone_headline(spec: Spec, responses: Sequence[ResponseFinding]) -> str:
-    """What a run of the command takes: the first responses in one sentence."""
+    """Returns one sentence with the first two responses."""
     name = next(iter(spec.factors.get("workload", [spec.fixed.get("workload", "the command")])))
     clauses = [
         _CLAUSES.get(r.name, f"has {r.label} {{figure}}").format(figure=_figure(r, cell))
@@ -35,7 +35,7 @@ def alone_headline(spec: Spec, responses: Sequence[ResponseFinding]) -> str:
 
 
 def alone_statement(responses: Sequence[ResponseFinding]) -> Statement:
-    """Every declared response with its interval."""
+    """Returns every declared response with its mean and interval."""
     return Statement("a run", " ".join(_sentence(r, cell) for r, cell in _known(responses)))
 
 
@@ -50,7 +50,7 @@ def _figure(r: ResponseFinding, cell: Cell) -> str:
 
 
 def _sentence(r: ResponseFinding, cell: Cell) -> str:
-    """Label, mean and its interval from the replications."""
+    """Returns the label, the mean and its interval from the replications."""
     assert cell.mean is not None
     unit = unit_for(r.unit, [cell.mean])
     between = ""

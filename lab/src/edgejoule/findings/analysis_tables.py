@@ -1,4 +1,4 @@
-"""The tables of one analysis, for terminal and page: variance, pairs, the best, lines, extremes, groups, quantiles."""
+"""Tables of one analysis, for the terminal and the HTML report."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _EFFECTS = {"hedges_g": "effect (Hedges' g)", "cliffs_delta": "effect (Cliff's �
 
 
 def p_words(p: float | None) -> str:
-    """A p value as papers print it."""
+    """Formats a p value with three decimals, or as "< 0.001"; empty for None."""
     return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 @dataclass(frozen=True)
 class Figures:
-    """How figures are written: values in a response's unit, ratios, other amounts, p values, decimals."""
+    """Number formats. value: in a response's unit. amount: any other quantity. minus: the minus sign."""
 
     value: Callable[[float], str]
     ratio: Callable[[float], str]
@@ -34,29 +34,29 @@ class Figures:
     minus: str
 
     def interval(self, limits: Limits | None, write: Callable[[float], str]) -> str:
-        """Two limits; empty for None."""
+        """Formats two limits; empty for None."""
         return "" if limits is None else f"{write(limits[0])} to {write(limits[1])}"
 
     def decimals(self, value: float | None, digits: int) -> str:
-        """A number near 1; empty for None."""
+        """Formats a number with fixed decimals; empty for None."""
         return "" if value is None else f"{value:.{digits}f}".replace("-", self.minus)
 
     def optional(self, value: float | None) -> str:
-        """An amount; empty for None."""
+        """Formats an amount; empty for None."""
         return "" if value is None else self.amount(value)
 
 
-#: Four significant digits and p to four decimals, in the units of the data.
+#: Four significant digits, p to four decimals, in the data's units.
 TERMINAL = Figures(figure, figure, figure, p_value, "-")
 
 
 def page(value: Callable[[float], str] = number) -> Figures:
-    """Three significant digits, values in the unit of their response, p to three decimals."""
+    """Returns the report's formats: three significant digits, p to three decimals."""
     return Figures(value, ratio, number, p_words, "−")
 
 
 def anova(a: AnalysisResult, figures: Figures, caption: str, note: str | None = None) -> Table:
-    """The analysis of variance."""
+    """Returns the table of the analysis of variance."""
     columns = ("source", "df", "SS", "MS", "F", "p", "share of variation", "ω²")
     rows = tuple(_anova_row(row, figures, total=row is a.anova.total) for row in a.anova.table)
     seen = tuple(i for i, row in enumerate(a.anova.table) if row.p is not None and row.p < a.alpha)
@@ -83,7 +83,7 @@ def pairs(
     alone: str = "",
     note: str | None = None,
 ) -> Table:
-    """Pairs of groups, each with the declared test's p. alone: what intervals of modelled values leave out."""
+    """Returns a row per pair with the declared test's p. alone: a qualifier of the CI and p headings."""
     log = a.scale == "log"
     columns = (
         "better",
@@ -122,7 +122,7 @@ def _verdict(p: Pair, a: AnalysisResult) -> Cell:
 
 
 def against_best(a: AnalysisResult, figures: Figures, caption: str, *, alone: str = "") -> Table:
-    """Hsu's comparison of each group with the best of the others, the best first."""
+    """Returns Hsu's comparison of each group with the best of the others, the best first."""
     log = a.scale == "log"
     level = f"{100 * (1 - a.alpha):.4g} % interval{alone}"
     columns = ("cell", "ratio to the best other" if log else "difference from the best other", level, "")
@@ -144,7 +144,7 @@ def _best_row(best: Best, figures: Figures, *, log: bool) -> tuple[Cell, ...]:
 
 
 def lines(found: Regression, figures: Figures, caption: str, *, slope: str, intercept: str) -> Table:
-    """A line for each group; the note says whether they are one line."""
+    """Returns a regression line per group. The note has the tests of equal slopes and intercepts."""
     columns = (", ".join(found.factors) or "group", "n", slope, "95 % CI", intercept, "95 % CI", "R²")
     tests = [f"{t.name}: F({t.df1}, {t.df2}) = {figures.amount(t.f)}, p {figures.p(t.p)}" for t in found.tests]
     note = "; ".join(filter(None, ["; ".join(tests), *found.notes])) or None
@@ -161,7 +161,7 @@ def _line_row(line: Line, figures: Figures) -> tuple[Cell, ...]:
 
 
 def extremes(found: Sequence[Extremes], by: str, figures: Figures, caption: str) -> Table:
-    """The lowest and the highest median of each level."""
+    """Returns the lowest and the highest median of each level."""
     columns = (by, "lowest median", "cell", "highest median", "cell")
     rows = []
     for extreme in found:
@@ -173,7 +173,7 @@ def extremes(found: Sequence[Extremes], by: str, figures: Figures, caption: str)
 
 
 def groups(a: AnalysisResult, figures: Figures, caption: str, plot_width: int) -> Table:
-    """Means with intervals, drawn on one axis, and letters."""
+    """Returns the groups' means with intervals, drawn on one axis `plot_width` characters wide, and letters."""
     names = list(a.groups[0].levels)
     low, high = min(g.ci95[0] for g in a.groups), max(g.ci95[1] for g in a.groups)
     rows = tuple(_group_row(group, a, figures, (low, high), plot_width) for group in a.groups)
@@ -190,7 +190,7 @@ def _group_row(group: Group, a: AnalysisResult, figures: Figures, axis: Limits, 
 
 
 def _drawn(mean: float, limits: Limits, axis: Limits, width: int) -> str:
-    """The interval as a line, the mean as a dot; empty where a limit is beyond all numbers."""
+    """Draws the interval as a line and the mean as a dot; empty if the axis is infinite."""
     low, high = axis
     if not (math.isfinite(low) and math.isfinite(high)):
         return ""
@@ -206,7 +206,7 @@ def _drawn(mean: float, limits: Limits, axis: Limits, width: int) -> str:
 
 
 def quantiles(a: AnalysisResult, figures: Figures, caption: str) -> Table:
-    """Shares of each group's values below; the groups have distributions."""
+    """Returns each group's quantiles. Every group must have a distribution."""
     columns = ("cell", "n", *(f"{100 * level:g} %" for level in QUANTILES), "band")
     rows = []
     for group in a.groups:

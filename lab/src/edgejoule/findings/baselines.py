@@ -1,4 +1,4 @@
-"""Gross, the two baselines and what lies above each, side by side. Means over the runs; ± is one run's, at k=2."""
+"""Gross power and energy, the two baselines, and net energy above each: means over the runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ENERGIES = ("energy_j", "energy_net_j", "energy_net_quiet_j")
 
 
 def table(f: Findings) -> Table | None:
-    """One row per cell; None where no run has a baseline. What no run has at all is a note with the reason."""
+    """Returns one row per cell; None if no run has a baseline. A note gives the reason for a missing response."""
     found = [r for n in (*_POWERS, *_ENERGIES) if (r := f.response(n)) is not None]
     told = [r for r in found if any(c.n or c.open or c.failed for c in r.cells)]
     if all(r.name in ("power_mean_w", "energy_j") for r in told):

@@ -1,4 +1,4 @@
-"""One response: its analyses, its cells with intervals and letters, and the ranking within every condition."""
+"""Findings on one response: analyses, cells with intervals and letters, and the ranking within each condition."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def respond(
     analysed: bool = True,
     responses: Mapping[str, Response] = RESPONSES,
 ) -> ResponseFinding | None:
-    """The findings on one response; None if no run has it. analysed: with ANOVA and comparisons. responses: every one
+    """Returns the findings on one response; None if no run has it. analysed: with ANOVA and comparisons. responses: all
     that runs of the experiment may have.
     """
     alpha = plan.level or declared.alpha
@@ -114,7 +114,7 @@ def _parts(
     plan: SequentialPlan,
     better: Better,
 ) -> list[AnalysisPart]:
-    """One analysis, or one per level of analysis.by. What cannot be analysed carries the reason."""
+    """Returns one analysis, or one per level of analysis.by. A part that cannot be analysed has a reason instead."""
     if method == MIXED:
         return [AnalysisPart({}, None, "the runs' energy came about by different methods")]
     if plan.between_looks:
@@ -156,7 +156,7 @@ def _parts(
 def _first_stage_error(
     table: Mapping[str, Sequence[Any]], name: str, factors: Sequence[str], ask: AnalyseOptions, first: int | None
 ) -> tuple[float, int] | None:
-    """Error mean square and degrees of freedom of the first blocks alone; None where all runs give the error."""
+    """Returns error mean square and degrees of freedom of the first stage; None if all runs give the error."""
     if first is None or ask.get("test") != DeclaredTest.TUKEY:
         return None
     rows = [row for row, block in enumerate(table["block"]) if block < first]
@@ -168,7 +168,7 @@ def _first_stage_error(
 def _margins(
     table: dict[str, list[object]], name: str, analysis: AnalysisResult, ask: AnalyseOptions
 ) -> dict[str, AnalysisResult]:
-    """Each factor's levels compared over those of the others; without factors for which such means do not exist."""
+    """Compares each factor's marginal means. A factor without marginal means is left out."""
     if len(analysis.factors) == 1:
         return {analysis.factors[0]: analysis}
     found = {}
@@ -181,7 +181,7 @@ def _margins(
 
 @dataclass(frozen=True)
 class SequentialPlan:
-    """What a sequential design asks of the analysis.
+    """The requirements of a sequential design.
 
     looks, look: the look with its level. between_looks: why there is no verdict now. first_stage: replications of
     Stein's first stage, when there are more; their spread alone is then the error of every comparison, because it has
@@ -201,14 +201,14 @@ class SequentialPlan:
 
     @classmethod
     def of(cls, spec: Spec, look: int, replications: int) -> SequentialPlan:
-        """look: the last one taken, 0 for none. replications: begun so far."""
+        """Builds the plan. look: the last one taken, 0 for none. replications: begun so far."""
         declared = spec.design.sequential
         if declared is None:
             return cls()
         if declared.kind == "stein":
             return cls(precision=declared.precision, first_stage=declared.first_stage(replications))
         plan = looks(declared.looks or (), alpha=spec.analysis.alpha, spending=declared.spending)
-        look = len(plan.runs) if replications == plan.runs[-1] else look  # all is there: the last level holds
+        look = len(plan.runs) if replications == plan.runs[-1] else look  # complete: the last level applies
         if look == 0 or plan.runs[look - 1] != replications:
             at = ", ".join(map(str, plan.runs))
             return cls(between_looks=f"the declared looks come after {at} replications; nothing is judged between them")
@@ -242,7 +242,7 @@ def _cell(
     stored = [values[r.run_index] for r in own if r.run_index in values]
     figures = [v.value for v in stored if v.value is not None]
     uncertainties = [v.uncertainty_k2 for v in stored if v.uncertainty_k2 is not None]
-    group = group if figures else None  # of a factor with one level so far the groups say nothing
+    group = group if figures else None  # groups omit a factor with one level so far, so they match empty cells
     return Cell(
         levels=levels,
         planned=len(own),
@@ -264,7 +264,7 @@ def _cell(
 def _alone(
     cell: Cell, runs: Sequence[Run], values: Mapping[int, ResponseValue], scale: Scale, first: int | None
 ) -> Cell:
-    """The only cell of an experiment: no comparison gives its interval. first: replications of Stein's first stage."""
+    """Adds mean and interval to the only cell of an experiment. first: replications of Stein's first stage."""
     known = [(r.block, v) for r in runs if r.run_index in values and (v := values[r.run_index].value) is not None]
     if len(known) < 2:
         return cell

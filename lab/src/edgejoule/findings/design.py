@@ -13,7 +13,9 @@ from edgejoule.store import Run
 
 @dataclass(frozen=True)
 class Layout:
-    """subject: the factor whose levels are ranked. conditions: combinations of the other factors' levels, in order."""
+    """The factors with their levels. subject: the factor whose levels are ranked. others: the remaining factors.
+    conditions: the combinations of their levels, in order.
+    """
 
     levels: Mapping[str, tuple[Level, ...]]
     subject: str
@@ -25,11 +27,11 @@ class Layout:
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """Their names, in the experiment's order."""
+        """Names of all factors, in the experiment's order."""
         return tuple(self.levels)
 
     def cells(self) -> list[Levels]:
-        """All cells, ordered by condition and then by subject."""
+        """Returns all cells, ordered by condition and then by subject."""
         return [
             {f: level if f == self.subject else condition[f] for f in self.factors}
             for condition in self.conditions
@@ -38,18 +40,19 @@ class Layout:
 
 
 def subject_of(spec: Spec, largest: str | None = None) -> str:
-    """The factor that the headline is about: analysis.compare, else the database where it varies, else the one with the
-    largest effect, else the first that varies.
+    """Returns the factor that the headline compares: analysis.compare, else the database if it varies, else `largest`
+    (the factor with the largest effect), else the first factor that varies.
     """
     varied = [name for name, levels in spec.factors.items() if len(levels) > 1]
     default = "database" if "database" in varied else (varied or list(spec.factors))[0]
-    if spec.analysis.compare or default == "database" or spec.design.sequential:  # a look must not choose by the data
+    # The data must not choose the subject of an interim analysis: its level of significance would not hold.
+    if spec.analysis.compare or default == "database" or spec.design.sequential:
         return spec.analysis.compare or default
     return largest or default
 
 
 def design_of(spec: Spec, subject: str | None = None) -> Layout:
-    """The design with the subject that the findings have; analysis.by leads conditions."""
+    """Returns the layout with this subject. The factor analysis.by comes first in the conditions."""
     subject = subject or subject_of(spec)
     rest = [name for name in spec.factors if name != subject]
     others = tuple(sorted(rest, key=lambda name: name != spec.analysis.by))
@@ -66,7 +69,7 @@ def design_of(spec: Spec, subject: str | None = None) -> Layout:
 
 
 def runs_of(runs: Sequence[Run], levels: Levels) -> list[Run]:
-    """The runs of one cell."""
+    """Returns the runs that have these levels."""
     return [r for r in runs if all(r.levels[name] == level for name, level in levels.items())]
 
 

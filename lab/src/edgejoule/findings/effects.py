@@ -1,6 +1,7 @@
-"""What each factor and each interaction does to the response that decides: one sentence each, the largest first.
+"""The effects of factors and interactions on the primary response: one sentence each, the largest first.
 
-A factor's sentence is of its means over the levels of the other factors. Size is the share of the variation (eta^2).
+A factor's sentence compares its means over the levels of the other factors. An effect's size is its share of the
+variation (eta^2).
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from edgejoule.stats import AnalysisResult
 from edgejoule.stats.anova import AnovaRow
 from edgejoule.stats.verdict import margin_words
 
-_TETRAD_LEVELS_MAX = 30  # of a factor: an interaction of more is not measured
+_TETRAD_LEVELS_MAX = 30  # levels of a factor; tetrads of larger interactions are not computed
 
 Levels = Mapping[str, Sequence[Level]]
 
 
 def effects(r: ResponseFinding, levels: Levels) -> tuple[Effect, ...]:
-    """The effects on a response. levels: factor -> its levels, in the experiment's order."""
+    """Returns the effects on a response. levels: factor -> its levels, in the experiment's order."""
     if r.unusable or r.better is Better.NEITHER:
         return ()
     found = [effect for part in r.parts for effect in _of_part(part, r, levels)]
@@ -100,7 +101,7 @@ def _question(r: ResponseFinding, factor: str, mean: float, margin: float | None
 
 
 def _untested(factor: str, part: AnalysisPart, r: ResponseFinding, levels: Sequence[Level]) -> Effect | None:
-    """Of means alone, where there is no analysis or no mean over all others."""
+    """Describes a factor by plain means, if there is no analysis or the means over the other factors do not exist."""
     cells = [c for c in r.cells if c.mean is not None and all(c.levels[n] == v for n, v in part.where.items())]
     means = _plain_means(factor, cells, levels)
     if len(means) < 2:
@@ -115,7 +116,7 @@ def _untested(factor: str, part: AnalysisPart, r: ResponseFinding, levels: Seque
 
 
 def _plain_means(factor: str, cells: Sequence[Cell], levels: Sequence[Level]) -> dict[Level, float]:
-    """Geometric where all means are positive; over the conditions in which every level has a mean."""
+    """Averages each level over the conditions in which every level has a mean; geometric if all means are positive."""
     rest: dict[str, dict[Level, float]] = {}
     for cell in cells:
         assert cell.mean is not None
@@ -146,7 +147,9 @@ def _interaction(factors: tuple[str, ...], row: AnovaRow, analysis: AnalysisResu
 
 
 def _tetrad(factors: tuple[str, ...], analysis: AnalysisResult) -> float | None:
-    """By how much the difference between two levels of one factor differs between two levels of the other, at most."""
+    """Returns the largest tetrad difference: how much the difference between two levels of one factor changes between
+    two levels of the other. None for too many levels or a missing cell.
+    """
     first, second = factors
     sums: dict[tuple[str, str], list[float]] = {}
     for group in analysis.groups:

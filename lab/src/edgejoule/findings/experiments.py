@@ -1,4 +1,4 @@
-"""The tables of a store: its experiments, and the runs of one with their responses."""
+"""Tables of a store: the experiments, and the runs of one experiment with their responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME_WIDTH = 12
 
 
 def table(found: Sequence[Experiment]) -> Table:
-    """A row for each experiment, with how many of its runs there are of each kind."""
+    """Returns a row per experiment with the number of its runs by status."""
     rows = tuple(
         (str(e.id), e.name, e.begun, *(str(e.counts.get(s, 0)) for s in ("finished", "failed", "planned")), e.question)
         for e in found
@@ -25,7 +25,9 @@ def table(found: Sequence[Experiment]) -> Table:
 
 
 def runs(experiment: Experiment, runs: Sequence[Run]) -> Table:
-    """A row for each run with the responses that the experiment is about; its status unless all are well."""
+    """Returns a row per run with the effective responses; a status column only if a run failed, waits, is flagged or
+    set aside.
+    """
     spec = experiment.spec
     names, known, factors = effective_responses(spec, runs), spec.known_responses(), list(spec.factors)
     method = next((r.method for run in runs for r in run.responses if is_energy(r.name)), "")
@@ -50,7 +52,7 @@ def _status(run: Run) -> str:
 
 
 def _broken(name: str) -> str:
-    """A name over several lines, broken before its underscores."""
+    """Breaks a name into lines before its underscores."""
     lines = [""]
     for part in re.findall(r"_?[^_]+", name):
         if lines[-1] and len(lines[-1] + part) > _NAME_WIDTH:

@@ -16,20 +16,20 @@ _CLIENTS = {"driver": "edgejoule-driver", "ycsb": "the real Java YCSB", "command
 
 
 def effective_responses(spec: Spec, runs: Sequence[Run]) -> list[str]:
-    """The responses that the experiment is about, as these runs have them; the first decides."""
+    """Returns the names of the responses to analyse, the primary one first."""
     responses = [r for run in runs for r in run.responses]
     modelled = any(r.method == Method.MODELLED for r in responses)
     return told_responses(spec.analysis.responses, {r.name for r in responses}, modelled=modelled)
 
 
 def progress_of(runs: Sequence[Run]) -> Progress:
-    """How many runs there are of each kind."""
+    """Counts the runs by status, and the flagged runs."""
     kinds = {kind: sum(r.status == kind for r in runs) for kind in ("finished", "failed", "planned")}
     return Progress(len(runs), kinds["finished"], kinds["failed"], kinds["planned"], sum(bool(r.flags) for r in runs))
 
 
 def database_facts(runs: Sequence[Run]) -> tuple[DatabaseFacts, ...]:
-    """One entry per database level and durability class that ran, in order of first appearance by name."""
+    """Returns one entry per database level and durability class that ran, ordered by both."""
     grouped: dict[tuple[str, str], list[Run]] = {}
     for r in runs:
         if r.database is not None:
@@ -39,7 +39,7 @@ def database_facts(runs: Sequence[Run]) -> tuple[DatabaseFacts, ...]:
 
 
 def database_level(run: Run) -> str:
-    """The database of a run by the name that the experiment gives it."""
+    """Returns the name that the experiment gives the run's database."""
     return str(run.levels.get("database") or run.settings.get("database") or (run.database or {}).get("name"))
 
 
@@ -68,7 +68,7 @@ def _facts(name: str, durability: str, runs: Sequence[Run]) -> DatabaseFacts:
 
 
 def load_facts(runs: Sequence[Run]) -> tuple[LoadFacts, ...]:
-    """Every load once, in the order of its levels; those of which nothing was kept are left out."""
+    """Returns every load once, ordered by its levels, without the loads that have no recorded figures."""
     grouped: dict[str, list[Run]] = {}
     for run in runs:
         if "active_s" in (load := run.facts.get("load", {})):
@@ -82,7 +82,7 @@ def load_facts(runs: Sequence[Run]) -> tuple[LoadFacts, ...]:
 
 
 def meters_of(runs: Sequence[Run]) -> tuple[Mapping[str, Any], ...]:
-    """The different meters of all runs."""
+    """Returns the distinct meters of all runs."""
     found: list[Mapping[str, Any]] = []
     for r in runs:
         found += [m for m in r.meters if m not in found]
@@ -90,7 +90,7 @@ def meters_of(runs: Sequence[Run]) -> tuple[Mapping[str, Any], ...]:
 
 
 def run_facts(run: Run, names: Sequence[str]) -> RunFacts:
-    """One run, with the values of the named responses."""
+    """Returns one run's facts with the values of the named responses."""
     stored = {r.name: r for r in run.responses}
     values = {n: (stored[n].value, stored[n].missing_reason) for n in names if n in stored}
     return RunFacts(
@@ -141,7 +141,7 @@ def circumstances(run: Run) -> list[str]:
 
 
 def _cooled(cooled: Mapping[str, Any]) -> str:
-    """What was waited for before the run, and what was reached."""
+    """Describes the cool-down before the run: duration, temperature and idle power reached."""
     begun = [f"{cooled['temperature_c']:.0f} °C"] if cooled["temperature_c"] is not None else []
     power = cooled["idle_power"]
     if power.get("reached_w") is not None:

@@ -1,4 +1,4 @@
-"""From the store to findings."""
+"""Computes the findings of an experiment from the store."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
 
 
 def _effects(responses: Sequence[ResponseFinding], design: Layout) -> tuple[Effect, ...]:
-    """Of the first response that can be judged: that which decides, unless its values are not usable."""
+    """Returns the effects on the first usable response. An effect of a factor that sets the response is left out."""
     judged = (r for r in responses if not r.unusable and r.better is not Better.NEITHER)
     first = next(judged, None)
     found = effects(first, design.levels) if first else ()
@@ -117,7 +117,7 @@ def _responses(
 
 
 def _absent(declared: Sequence[str], names: Collection[str], runs: Sequence[Run]) -> list[str]:
-    """Which declared responses none of the finished runs has. names: that they have."""
+    """Returns a sentence if no finished run has some of the declared responses. names: the responses that runs have."""
     done = [run for run in runs if run.status == "finished"]
     absent = [name for name in declared if name not in names]
     if not done or not absent:
@@ -127,7 +127,7 @@ def _absent(declared: Sequence[str], names: Collection[str], runs: Sequence[Run]
 
 
 def _repeated(attempts: Sequence[Run]) -> list[str]:
-    """That runs were repeated for their conditions, and by which rule one attempt counts."""
+    """Returns a sentence if runs were repeated for their conditions, with the rule for the attempt that counts."""
     tried = len({run.run_index for run in attempts if run.attempt})
     if not tried:
         return []

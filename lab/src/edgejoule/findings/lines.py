@@ -1,4 +1,4 @@
-"""Energy against time, a line for each subject: does more energy mean only more time, or also more power?"""
+"""Regression of energy on time, a line for each subject. The slope is the power that a longer run adds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENERGY, TIME = "energy_j", "settled_s"
 
 
 def energy_lines(runs: Sequence[Run], design: Layout) -> EnergyLines | None:
-    """The lines of all finished runs that have both; None where no run has energy. Modelled joules are refused."""
+    """Fits the finished runs that have both responses; None if no run has energy. Modelled energy gets no line."""
     table: dict[str, list[object]] = {ENERGY: [], TIME: [], **{name: [] for name in (*design.factors, "load")}}
     methods = set()
     for run in runs:

@@ -1,4 +1,4 @@
-"""The shape of findings. Every figure with energy in it stands beside its method.
+"""The data model of findings. Every energy figure carries its method.
 
 A *subject* is compared (analysis.compare, else the database where it is a factor, else the factor with the
 largest effect); a *condition* is a combination of the levels of all other factors, within which the subjects are
@@ -47,18 +47,18 @@ class Cell:
 
     @property
     def applies(self) -> bool:
-        """False where the runs finished without such a response: no updates, no update latency."""
+        """False if the runs finished without such a response, such as an update latency without updates."""
         return bool(self.n or self.missing or self.failed or self.open or self.not_sustained)
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """The best of a condition against another subject.
+    """The best subject of a condition compared with another one.
 
-    ratio: how many times better the best is (>= 1 unless values are not positive, then None). ci: its simultaneous
-    interval; None without one. difference, difference_ci: the same on the raw scale, other - best. differs: None
-    where nothing can be said. model_bound: the ratio is significant, or could be, but below what the model resolves.
-    equivalent: shown to be the same within the declared margin; None without one.
+    ratio: how many times better the best is; >= 1, or None if values are not positive. ci: its simultaneous interval
+    or None. difference, difference_ci: other - best on the raw scale. differs: the result of the test; None if there is
+    no test. model_bound: the ratio is significant but below the model's resolution. equivalent: equivalence within the
+    declared margin is shown; None without a margin.
     """
 
     best: Level
@@ -75,7 +75,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The subjects of one condition, the best first; contrasts in the same order without the first."""
+    """The subjects of one condition, the best first. contrasts: same order, without the best."""
 
     condition: Levels
     cells: tuple[Cell, ...]
@@ -89,26 +89,26 @@ class Ranking:
 
     @property
     def behind(self) -> tuple[Contrast, ...]:
-        """Those that are worse than the best."""
+        """Subjects that are significantly worse than the best."""
         return tuple(c for c in self.contrasts if c.differs)
 
     @property
     def equal(self) -> bool:
-        """All subjects are shown to be equal to the best within the declared margin."""
+        """Whether all subjects are equivalent to the best within the declared margin."""
         return bool(self.contrasts) and all(c.equivalent for c in self.contrasts)
 
     @property
     def decided(self) -> bool:
-        """One subject is better than every other."""
+        """Whether one subject is significantly better than every other."""
         return bool(self.contrasts) and all(c.differs for c in self.contrasts)
 
 
 @dataclass(frozen=True)
 class AnalysisPart:
-    """One analysis of variance: of the whole experiment, or of one level of analysis.by (where).
+    """One analysis of variance.
 
-    analysis: None where there is none, reason says why. margins: factor -> its levels compared over those of the other
-    factors, where such means exist.
+    where: the level of analysis.by that it covers; empty for the whole experiment. analysis: None with a reason.
+    margins: factor -> comparison of its marginal means; only factors whose marginal means exist.
     """
 
     where: Levels
@@ -119,10 +119,10 @@ class AnalysisPart:
 
 @dataclass(frozen=True)
 class ResponseFinding:
-    """Everything about one response. method: measured, counted, modelled or timed; scale: log or raw.
+    """All findings on one response. method: measured, counted, modelled or timed. scale: log or raw.
 
-    min_ratio: the least ratio that the model resolves; None where the response is not modelled, or it is not known.
-    unusable: why its values are shown and not compared, whatever they are; None: they are compared.
+    min_ratio: the smallest ratio that the model resolves; None if the response is not modelled or the ratio is unknown.
+    unusable: the reason why its values are shown but not compared; None if they are compared.
     """
 
     name: str
@@ -142,13 +142,13 @@ class ResponseFinding:
 
     @property
     def title(self) -> str:
-        """The label, with the method where there is energy in it."""
+        """The label, followed by the method for energy."""
         return f"{self.label}, {self.method}" if self.is_energy else self.label
 
 
 @dataclass(frozen=True)
 class DatabaseFacts:
-    """What a database said about itself, over all its runs. options: those that differ between runs say so."""
+    """Facts that a database reported in its runs. options: values that differ between runs are joined by "or"."""
 
     name: str
     product: str
@@ -160,8 +160,8 @@ class DatabaseFacts:
 
 @dataclass(frozen=True)
 class LoadFacts:
-    """A load that runs worked on or started from. levels: of the factors in which those runs agree. active_s: to its
-    last insert; settled_s: until nothing was left to do. records: None by a command, which does not count them.
+    """A load that one or more runs used. levels: the factor levels that those runs share. active_s: until the last
+    insert. settled_s: until background work ended. records: None if a command loaded them uncounted.
     """
 
     levels: Levels
@@ -188,7 +188,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Progress:
-    """How many runs there are of each kind."""
+    """Numbers of runs by status."""
 
     total: int
     finished: int
@@ -199,7 +199,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Statement:
-    """What the verdict says about one condition (or response, where there are many): lead, then sentences."""
+    """The verdict on one condition, or on one response if there are many conditions. lead: its title."""
 
     lead: str
     text: str
@@ -207,9 +207,9 @@ class Statement:
 
 @dataclass(frozen=True)
 class Effect:
-    """A factor, or factors that interact, and what they do to the response that decides, in a sentence.
+    """The effect of a factor or an interaction on the primary response, as a sentence.
 
-    where: the part of the experiment that it is of. share: of the variation there; None where nothing is tested.
+    where: the part of the experiment that was analysed. share: eta^2 in that part; None without a test.
     """
 
     factors: tuple[str, ...]
@@ -219,12 +219,12 @@ class Effect:
 
     @property
     def name(self) -> str:
-        """The factors, and the part of the experiment where there are several."""
+        """The factors, followed by the part of the experiment if there are several parts."""
         return ", ".join([" × ".join(self.factors), *(str(level) for level in self.where.values())])
 
     @property
     def share_words(self) -> str:
-        """The share of the variation; empty where nothing is tested."""
+        """The share of the variation as text; empty without a test."""
         if self.share is None:
             return ""
         percent = "below 1" if self.share < 0.01 else "above 99" if self.share > 0.99 else f"{100 * self.share:.0f}"
@@ -232,7 +232,7 @@ class Effect:
 
     @property
     def lead(self) -> str:
-        """What the sentence is about, for a terminal."""
+        """The sentence's title in a terminal."""
         return f"{self.name} ({self.share_words})" if self.share is not None else self.name
 
 
@@ -245,7 +245,7 @@ class EnergyLines:
     reason: str | None
 
     def to_json(self) -> dict[str, object]:
-        """As JSON-ready dicts."""
+        """Returns JSON-ready dicts."""
         return {
             "method": self.method,
             "reason": self.reason,
@@ -286,11 +286,11 @@ class Findings:
     loads: tuple[LoadFacts, ...] = ()
 
     def response(self, name: str) -> ResponseFinding | None:
-        """A response by its name, analysed or not; None if no run has it."""
+        """Returns a response by its name, analysed or not; None if no run has it."""
         return next((r for r in (*self.responses, *self.others) if r.name == name), None)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON-ready dicts. A missing figure is null; every response carries unit and method."""
+        """Returns JSON-ready dicts. A missing figure is null; every response carries unit and method."""
         return {
             "experiment": {"id": self.experiment_id, "name": self.experiment, "question": self.question},
             "energy": {

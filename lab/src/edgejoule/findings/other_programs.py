@@ -1,4 +1,4 @@
-"""What other programs did to the runs: when energies are not compared, and what a reader must know."""
+"""Interference by other programs: energies that cannot be compared, and caveats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BUSY_SHARE_MAX = 0.1  # of all CPUs, by others, before a study; above it the use
 
 
 def exceeded(run: Run, kind: str) -> bool:
-    """Did other programs use too much of it during the run? kind: cpu, read or write."""
+    """Returns whether other programs exceeded their limit during the run. kind: cpu, read or write."""
     return kind in run.facts.get("other_programs", {}).get("exceeded", ())
 
 
@@ -25,7 +25,7 @@ def disturbed(runs: Sequence[Run]) -> str | None:
 
 
 def _cpu_words(runs: Sequence[Run]) -> str | None:
-    """What other programs took of the CPU in the runs that are flagged for it; None: no run is."""
+    """Describes the CPU share of other programs in the runs flagged for it; None if no run is flagged."""
     finished = [run for run in runs if run.status == "finished"]
     own = [run for run in finished if exceeded(run, "cpu")]
     if not own:
@@ -41,9 +41,9 @@ def _cpu_words(runs: Sequence[Run]) -> str | None:
 def disturbed_headline(
     headline: str, first: ResponseFinding | None, energy_method: str | None, runs: Sequence[Run]
 ) -> str:
-    """The headline with what other programs did to it. energy_method: None where no run has energy.
+    """Returns the headline after interference by other programs. energy_method: None if no run has energy.
 
-    A verdict on energy is replaced. One on a time stays, with the sentence that it is not the database's alone.
+    A verdict on energy is replaced. A verdict on another response stays, with a qualification.
     """
     words = _cpu_words(runs)
     if words is None:
@@ -57,12 +57,12 @@ def disturbed_headline(
 
 
 def _whose(runs: Sequence[Run]) -> str:
-    """Whose figures they should be alone."""
+    """Returns the possessive of the program under measurement."""
     return "command's" if any(run.is_command_alone for run in runs) else "database's"
 
 
 def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:
-    """What a reader must know of other programs, before the study and during the runs."""
+    """Returns caveats on other programs, before the study and during the runs."""
     found, whose = [], _whose(runs)
     busy_share = experiment.environment.get("system", {}).get("cpu_busy_share_before")
     if busy_share is not None and busy_share > BUSY_SHARE_MAX:

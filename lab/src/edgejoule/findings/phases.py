@@ -1,4 +1,4 @@
-"""The phases that commands announced: joules, seconds and bytes of each, means over the runs of a cell."""
+"""Phases that commands announced: energy, time and bytes of each, means over the runs of a cell."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTE = (
 
 
 def table(runs: Sequence[Run], design: Layout) -> Table | None:
-    """A row for each phase of each cell; None where no command announced one."""
+    """Returns a row per phase and cell; None if no command announced a phase."""
     found = [(cell, name, facts) for cell in design.cells() for name, facts in _by_name(runs_of(runs, cell))]
     if not found:
         return None
@@ -46,7 +46,7 @@ def table(runs: Sequence[Run], design: Layout) -> Table | None:
 
 
 def _by_name(runs: Sequence[Run]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """The phases of these runs by name, in the order of their first beginnings."""
+    """Groups the phases of finished runs by name, in the order of first appearance."""
     by_name: dict[str, list[Mapping[str, Any]]] = {}
     for run in runs:
         for fact in run.facts.get("phases", []) if run.status == "finished" else []:
@@ -55,7 +55,7 @@ def _by_name(runs: Sequence[Run]) -> Iterator[tuple[str, list[Mapping[str, Any]]
 
 
 def mean(facts: Sequence[Mapping[str, Any]], key: str) -> float | None:
-    """Of a phase's figure over the runs; None where a run lacks it."""
+    """Returns the mean of a phase's figure over the runs; None if a run lacks it."""
     known = [float(fact[key]) for fact in facts if fact[key] is not None]
     return statistics.fmean(known) if len(known) == len(facts) else None
 

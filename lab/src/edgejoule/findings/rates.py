@@ -1,7 +1,7 @@
-"""Cells that did not sustain the rate they were asked for: they get no verdict on latency or energy.
+"""Cells that did not sustain the requested rate. They get no verdict on latency or energy.
 
-Behind its rate a database is measured at another load than the others, and its latency from the due time grows with the
-length of the run.
+Such a database is measured at a lower load than the others, and its latency, counted from the due time, grows with
+the run's duration.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from edgejoule.findings.words import count, listed, number
 from edgejoule.store import Run
 
 SHARE_MIN = 0.99
-CURVE_SHARE_MIN = 0.95  # of a level of a load curve: its rate is a share of a rate that was itself measured
-RATE_FACTORS = ("target", "rate", "load_percent")  # factors that ask for a rate
-_TOLD_MAX = 2  # cells in the headline; more are counted
+CURVE_SHARE_MIN = 0.95  # for levels of a load curve: their rates are shares of a measured rate
+RATE_FACTORS = ("target", "rate", "load_percent")  # factors that set a rate
+_TOLD_MAX = 2  # cells named in the headline; more are counted
 
 
 def share_min(*, load_curve: bool) -> float:
-    """The least share of its rate with which a run has sustained it."""
+    """Returns the smallest share of the requested rate that counts as sustained."""
     return CURVE_SHARE_MIN if load_curve else SHARE_MIN
 
 
@@ -33,17 +33,17 @@ def not_sustained(target_ops_s: float, share: float) -> str:
 
 
 def needs_its_rate(name: str) -> bool:
-    """Does the response mean something only at the rate that was asked for?"""
+    """Returns whether the response is comparable only at the requested rate."""
     return is_latency(name) or is_energy(name)
 
 
 def is_asked_for(name: str, factor: str) -> bool:
-    """Is the response what the factor asks for, and therefore no finding?"""
+    """Returns whether the factor sets the response, so that the response is no finding."""
     return name == "throughput_ops_s" and factor in RATE_FACTORS
 
 
 def missed_rates(runs: Sequence[Run], design: Layout) -> dict[int, str]:
-    """Run index -> what its cell asked for and reached, for all runs of cells that did not sustain their rate."""
+    """Returns run index -> requested and reached rate as text, for all runs of cells that missed their rate."""
     found: dict[int, str] = {}
     for levels in design.cells():
         own = [run for run in runs_of(runs, levels) if run.status == "finished"]
@@ -61,7 +61,7 @@ def _values(runs: Sequence[Run], name: str) -> list[float]:
 
 
 def rate_lines(responses: Sequence[ResponseFinding]) -> list[str]:
-    """One line for each cell that did not sustain its rate."""
+    """Returns one line for each cell that did not sustain its rate."""
     cells = next((r.cells for r in responses if needs_its_rate(r.name)), ())
     return [f"{_who(c.levels)} {c.not_sustained}" for c in cells if c.not_sustained]
 
@@ -72,24 +72,24 @@ def _who(levels: Levels) -> str:
 
 
 def rate_sentences(rankings: Sequence[Ranking], design: Layout) -> list[str]:
-    """Of one condition: one sentence for each subject that did not sustain its rate."""
+    """Returns one sentence for each subject that did not sustain its rate. rankings: of one condition."""
     missed = [c for k in rankings for c in k.without_value if c.not_sustained]
     found = [f"{_who({design.subject: c.levels[design.subject]})} {c.not_sustained}." for c in missed]
     return list(dict.fromkeys(_capital(words) for words in found))
 
 
 def _capital(words: str) -> str:
-    """A name keeps its first letter; "the database" begins a sentence in a capital one."""
+    """Capitalises "the database" at the start of a sentence; leaves names unchanged."""
     return f"The{words[3:]}" if words.startswith("the database ") else words
 
 
 def rate_caveats(lines: Sequence[str]) -> list[str]:
-    """What a reader must know of those cells."""
+    """Returns caveats on the cells that did not sustain their rate."""
     return [f"{_capital(line)}: no verdict on its latency and energy." for line in lines]
 
 
 def rate_headline(headline: str, first: ResponseFinding | None, lines: Sequence[str]) -> str:
-    """The headline, and which cells did not sustain their rate."""
+    """Returns the headline with the cells that did not sustain their rate."""
     if not lines or first is None:
         return headline
     told = listed(list(lines)) if len(lines) <= _TOLD_MAX else f"{count(len(lines), 'cell')} do not sustain their rate"

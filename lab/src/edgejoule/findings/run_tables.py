@@ -1,4 +1,4 @@
-"""The tables of one run: what its meters gave, its baselines, its phases; each with the sentences that belong to it."""
+"""Tables of one run with explanations: its responses, baselines, meter readings and phases."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _WORDS = {"idle": "idle, no database open", "quiet": "database open, quiet"}
 
 @dataclass(frozen=True)
 class RunTable:
-    """A table and the sentences below it."""
+    """A table with explanations below it."""
 
     table: Table
     sentences: tuple[str, ...] = ()
 
 
 def responses(run: Run) -> Table:
-    """All responses of a run, a missing one with its reason."""
+    """Returns all responses of a run, a missing one with its reason."""
     rows = tuple(
         (
             r.name,
@@ -39,14 +39,14 @@ def responses(run: Run) -> Table:
 
 
 def value_text(response: ResponseValue) -> str:
-    """A value with four digits."""
+    """Formats a value with four significant digits, or as an integer from 1000."""
     if response.value is None:
         return "missing"
     return f"{response.value:,.4g}" if abs(response.value) < 1000 else f"{response.value:,.0f}"
 
 
 def baselines(run: Run) -> RunTable:
-    """Gross, the two baselines and the energies above them, each net with the budget of its uncertainty."""
+    """Returns gross energy, the two baselines and the net energy above each, with its uncertainty budget."""
     values = {r.name: r for r in run.responses}
     words = {**_WORDS, "idle": "idle"} if run.is_command_alone else _WORDS
     each = (" of one repetition" if "repetitions" in run.facts else " of one execution") if run.repeated > 1 else ""
@@ -70,7 +70,7 @@ def baselines(run: Run) -> RunTable:
 def _baseline_rows(
     name: str, words: str, facts: Mapping[str, Any], values: Mapping[str, ResponseValue], executions: int
 ) -> Iterator[tuple[str, ...]]:
-    """The facts are of all executions together, the values of one."""
+    """Yields a baseline's rows. facts: of all executions together. values: of one execution."""
     power, net = values.get(BASELINE_POWER[name]), values.get(BASELINE_NET[name])
     method = power.method if power else ""
     if facts["before_w"] is None:
@@ -83,7 +83,7 @@ def _baseline_rows(
 
 
 def metering(facts: Mapping[str, Any], whole: str = "") -> RunTable:
-    """Joules of each meter and the budget of their uncertainty line by line, clocks, and what the sampling cost.
+    """Returns the energy of each meter with its uncertainty budget, the clocks and the cost of sampling.
 
     facts: the heading `metering` of a run's facts. whole: the part that the energy is of, if several.
     """
@@ -116,14 +116,14 @@ def _meter_rows(meter: Mapping[str, Any]) -> Sequence[tuple[str, ...]]:
 
 
 def _budget(budget_j: Mapping[str, float]) -> list[tuple[str, str, str]]:
-    """Line, J at k=1 and share of the variance, the largest first."""
+    """Returns each line of the budget with J at k=1 and its share of the variance, the largest first."""
     variance_j2 = sum(value**2 for value in budget_j.values()) or 1.0
     lines = sorted(budget_j.items(), key=lambda line: -line[1])
     return [(name, f"{value:.3g}", f"{value**2 / variance_j2:.1%}") for name, value in lines]
 
 
 def phases(facts: Sequence[Mapping[str, Any]], repetitions: int) -> RunTable:
-    """Joules, seconds and bytes of each phase that a command announced. facts: not empty."""
+    """Returns energy, time and bytes of each phase that a command announced. facts: not empty."""
     each = " of one repetition" if repetitions > 1 else ""
     caption = f"phases of the command; amounts{each}, energy {facts[0]['method']}"
     rows = tuple(

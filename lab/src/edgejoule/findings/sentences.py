@@ -1,6 +1,6 @@
-"""The sentence about the levels of one factor: a table of templates, for one, two and many levels, names and numbers.
+"""Templates for the verdict on one factor, with one, two or many levels, names or numbers.
 
-A sentence has no verb that a level's name could disagree with, one verdict, and at most about 25 words.
+A template has no verb that must agree with a level's name. A sentence has one verdict and about 25 words at most.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Question:
 
 
 def sentence(q: Question, best: Level, others: Sequence[Ranked]) -> str:
-    """The verdict on a factor. others: the best first."""
+    """Returns the verdict on a factor. others: the best first."""
     if not others:
         return f"Only {names(q.factor, [best])} has values of {q.label}, so there is nothing to compare."
     head = f"{q.least[0].upper()}{q.least[1:]} {q.label} with"
@@ -61,7 +61,7 @@ def sentence(q: Question, best: Level, others: Sequence[Ranked]) -> str:
 def interaction_sentence(
     factors: Sequence[str], *, shows: bool | None, at_most: str | None, resolved: float | None
 ) -> str:
-    """The verdict on an interaction. shows: None where it cannot be judged. at_most: how much an effect differs."""
+    """Returns the verdict on an interaction. shows: None without a test. at_most: the largest change of an effect."""
     if shows is None:
         return f"Whether the effects of {listed(factors)} depend on each other is not tested."
     if not shows:
@@ -83,7 +83,7 @@ def names(factor: str, levels: Sequence[Level], last: str = "and") -> str:
 
 
 def _in_order(levels: Sequence[Level]) -> list[Level]:
-    """Numbers by size; names as they are, the best first."""
+    """Sorts numbers by size; leaves names in their order."""
     numbers = [level for level in levels if isinstance(level, int | float)]
     return sorted(numbers) if len(numbers) == len(levels) else list(levels)
 
@@ -112,7 +112,7 @@ def _undecided(q: Question, best: Level, tied: Sequence[Ranked]) -> str:
 
 
 def _others(q: Question, others: Sequence[Ranked]) -> str:
-    """What the others have, the best first; many of them as a range."""
+    """Describes the other levels, the best first; many of them as a range."""
     if any(o.times is None for o in others):
         more = "less" if q.higher else "more"
         told = [f"{o.more} {more} with {names(q.factor, [o.level])}" for o in others if o.more]
@@ -129,5 +129,5 @@ def _others(q: Question, others: Sequence[Ranked]) -> str:
 
 
 def difference_words(difference: float, scale: float, symbol: str) -> str:
-    """The size of a difference on the raw scale."""
+    """Formats the absolute difference on the raw scale with its unit."""
     return f"{number(abs(difference) / scale)} {symbol}".strip()

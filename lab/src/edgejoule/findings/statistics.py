@@ -22,14 +22,14 @@ _NAMES_MAX = 4
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, and the table it is read from."""
+    """A sentence and the table that supports it."""
 
     words: str
     table: Table | None = None
 
 
 def against_best(r: ResponseFinding, part: AnalysisPart) -> Sentence | None:
-    """Hsu's comparison of each cell with the best of the others; None where nothing is compared."""
+    """Returns Hsu's comparison of each cell with the best of the others; None below three groups or without a test."""
     a = part.analysis
     if a is None or len(a.groups) < 3 or not a.to_best or not a.judged:
         return None
@@ -83,13 +83,13 @@ def checks(f: Findings) -> Sentence | None:
 
 
 def _p_values(a: AnalysisResult) -> list[float]:
-    """Of the checks that the data allow."""
+    """Returns the p values of the checks that the data allow."""
     p = [a.diagnostics.shapiro_wilk.p, a.diagnostics.brown_forsythe.p, a.serial.p if a.serial else None]
     return [one for one in p if one is not None]
 
 
 def _doubt_words(checked: Sequence[tuple[float, float]]) -> str:
-    """How many of these checks, each p with its alpha, speak against the model, and how many do so by chance."""
+    """Counts the significant checks and the number expected by chance. checked: p and alpha of each check."""
     against = sum(p < alpha for p, alpha in checked)
     if not against:
         return "Nothing speaks against what the model assumes. "
@@ -144,7 +144,7 @@ def same(f: Findings) -> list[str]:
 
 
 def extremes(f: Findings) -> list[Table]:
-    """Of an analysis by a factor: the lowest and the highest median of each level."""
+    """Returns the lowest and the highest median of each level of analysis.by."""
     tables = []
     for r in f.responses:
         parts = [(p, p.analysis) for p in r.parts if p.where and p.analysis is not None]
@@ -158,7 +158,7 @@ def extremes(f: Findings) -> list[Table]:
 
 
 def energy_lines(lines: EnergyLines | None) -> Sentence | None:
-    """Energy against time, and what that says of the power."""
+    """Returns the regression of energy on time with its interpretation; None without lines."""
     if lines is None:
         return None
     if lines.found is None:

@@ -1,4 +1,4 @@
-"""Whether databases of one durability class synced their writes alike: a sync can cost more than the write itself."""
+"""Differences in syncs per write between databases of one durability class. A sync can cost more than the write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DIFFERENCE_MIN = 0.1
 
 
 def sync_caveats(runs: Sequence[Run]) -> list[str]:
-    """One sentence for each durability class in which the databases' syncs of a write differ."""
+    """Returns one sentence for each durability class in which the databases' syncs per write differ."""
     found: dict[str, dict[str, list[float]]] = {}
     for run in runs:
         if (syncs := run.value(SYNCS)) is not None:

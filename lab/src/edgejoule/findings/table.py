@@ -9,21 +9,21 @@ _TIGHT_MAX = 24
 
 
 class CellRole(StrEnum):
-    """What a piece of a cell is."""
+    """The role of a piece of a cell."""
 
-    HOLE = "hole"  # stands where a value is missing
-    SOFT = "soft"  # said beside the value
+    HOLE = "hole"  # in place of a missing value
+    SOFT = "soft"  # a remark beside the value
     STRONG = "strong"
     FLAG = "flag"
-    NAME = "name"  # a level of the subject; value: its place in the order
-    SHARE = "share"  # of a whole; value: 0 to 1
-    DRAWING = "drawing"  # of characters
+    NAME = "name"  # a level of the subject; value: its index
+    SHARE = "share"  # value: 0 to 1
+    DRAWING = "drawing"  # made of characters
     BREAK = "break"  # a new line
 
 
 @dataclass(frozen=True)
 class CellMark:
-    """A piece of a cell with a role. detail: the reason of a hole, or the text at length, for a page."""
+    """A piece of a cell with a role. detail: a hole's reason or a longer text, for HTML."""
 
     role: CellRole
     text: str = ""
@@ -36,7 +36,7 @@ BREAK = CellMark(CellRole.BREAK)
 
 
 def hole(text: str, detail: str = "") -> CellMark:
-    """What stands where a value is missing."""
+    """Returns the mark for a missing value."""
     return CellMark(CellRole.HOLE, text, detail=detail)
 
 
@@ -46,26 +46,24 @@ def soft(text: str, detail: str = "") -> CellMark:
 
 
 def strong(text: str) -> CellMark:
-    """What to see first."""
+    """Returns emphasised text."""
     return CellMark(CellRole.STRONG, text)
 
 
 def pieces(cell: Cell) -> tuple[str | CellMark, ...]:
-    """The pieces of a cell."""
+    """Returns the pieces of a cell."""
     return cell if isinstance(cell, tuple) else (cell,)
 
 
 def plain(cell: Cell) -> str:
-    """The text of a cell alone."""
+    """Returns the text of a cell without roles."""
     return "".join(piece if isinstance(piece, str) else piece.text for piece in pieces(cell))
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table: its columns' titles, which of them hold figures, and rows.
-
-    For the terminal: seen, the rows to see first; optional, the columns that a narrow one may lack, the first to go
-    first.
+    """A table. numeric: whether each column has figures. seen: indices of rows to emphasise in the terminal. optional:
+    indices of columns that a narrow terminal omits, in this order.
     """
 
     caption: str
@@ -77,10 +75,10 @@ class Table:
     optional: tuple[int, ...] = ()
 
     def drawn(self, column: int) -> bool:
-        """A column with drawings or shares."""
+        """Returns whether a column has drawings or shares."""
         drawings = (CellRole.DRAWING, CellRole.SHARE)
         return any(isinstance(p, CellMark) and p.role in drawings for row in self.rows for p in pieces(row[column]))
 
     def tight(self, column: int) -> bool:
-        """A column of short words or figures, which no line break should tear."""
+        """Returns whether a column has only short texts, which must not wrap."""
         return all(len(plain(row[column])) <= _TIGHT_MAX for row in self.rows)

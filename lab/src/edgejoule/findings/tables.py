@@ -18,13 +18,13 @@ RUNS_MAX = 2_000
 
 
 def unit_for_response(r: ResponseFinding) -> Unit:
-    """The unit a response is shown in, everywhere in the report."""
+    """Returns the unit that the report uses for a response."""
     values = [c.mean if c.mean is not None else c.median for c in r.cells]
     return unit_for(r.unit, values)
 
 
 def heading(r: ResponseFinding, unit: Unit | None = None, *, capital: bool = False) -> str:
-    """Column title: label, unit, method."""
+    """Returns the column title: label, unit and, for energy, method."""
     unit = unit or unit_for_response(r)
     words = [w for w in (unit.symbol, r.method if r.is_energy else "") if w]
     text = f"{r.label} ({', '.join(words)})" if words else r.label
@@ -32,12 +32,12 @@ def heading(r: ResponseFinding, unit: Unit | None = None, *, capital: bool = Fal
 
 
 def alone(r: ResponseFinding) -> str:
-    """What the intervals of a modelled response leave out, for a column's title."""
+    """Qualifies the interval of a modelled response in a column title: it excludes the model's uncertainty."""
     return ", replications alone" if r.method == MODELLED else ""
 
 
 def glance(f: Findings) -> Table:
-    """Per condition the best, its value and how far the next and the last are, for the two leading responses."""
+    """Returns, per condition and for the first two responses, the best, its value, and the ratios of next and last."""
     told = [r for r in f.responses if r.better is not Better.NEITHER and not r.unusable][:2]
     columns = [", ".join(f.condition_factors) or "experiment"]
     for r in told:
@@ -89,13 +89,13 @@ def _name(level: str, f: Findings) -> CellMark:
 
 
 def subjects(f: Findings) -> list[str]:
-    """The subject's levels in the experiment's order."""
+    """Returns the subject's levels in the experiment's order."""
     cells = [c for r in (*f.responses, *f.others) for c in r.cells]
     return list(dict.fromkeys(str(c.levels[f.subject]) for c in cells))
 
 
 def cells(r: ResponseFinding, f: Findings) -> Table:
-    """n, mean with interval, median, extremes and letters of every cell."""
+    """Returns n, mean with interval, median, extremes and letters of each cell."""
     unit = unit_for_response(r)
     names = list(r.cells[0].levels) if r.cells else []
     kind = "geometric mean" if r.scale == "log" else "mean"
@@ -147,7 +147,7 @@ def anova(r: ResponseFinding, part: AnalysisPart) -> Table | None:
 
 
 def pairs(r: ResponseFinding, part: AnalysisPart, f: Findings) -> Table | None:
-    """Tukey's pairs; where there are too many, those within one condition."""
+    """Returns the pairwise comparisons; above PAIRS_MAX only those within one condition."""
     if part.analysis is None:
         return None
     a = part.analysis
@@ -162,7 +162,7 @@ def pairs(r: ResponseFinding, part: AnalysisPart, f: Findings) -> Table | None:
 
 
 def failed(f: Findings) -> Table | None:
-    """Each cause once, with the cells whose runs it ended."""
+    """Returns each cause of failure once, with the levels of the failed runs; None if no run failed."""
     grouped: dict[str, list[RunFacts]] = {}
     for run in f.runs:
         if run.status == "failed":
@@ -179,7 +179,7 @@ def failed(f: Findings) -> Table | None:
 
 
 def loads(f: Findings) -> Table | None:
-    """What loading took, each load once; None where nothing of them was kept."""
+    """Returns the time of each load; None if no load was recorded."""
     if not f.loads:
         return None
     names = list(dict.fromkeys(name for load in f.loads for name in load.levels))
@@ -204,7 +204,7 @@ def loads(f: Findings) -> Table | None:
 
 
 def command_usage(f: Findings) -> Table | None:
-    """What a run of a command used: times, memory, and bytes of its process tree and of the whole device, apart."""
+    """Returns times, memory, bytes of the process tree and bytes of the whole device for a command's runs."""
     if f.response("cpu_s") is None:
         return None
     names = (
@@ -215,7 +215,7 @@ def command_usage(f: Findings) -> Table | None:
 
 
 def intervals(f: Findings) -> Table | None:
-    """Active against settled: times, energies, the debt, and what else describes a cell. Means over the runs."""
+    """Returns active and settled times and energies, the energy debt, and other responses: means over the runs."""
     if f.response("cpu_s") is not None and f.response("energy_debt_j") is None:
         return None  # a command without a server: settled is active
     names = (
@@ -226,7 +226,7 @@ def intervals(f: Findings) -> Table | None:
 
 
 def driver_shares(f: Findings) -> Table | None:
-    """The client's part of the CPU time, and the driver's; None where commands did the work."""
+    """Returns the client's and the driver's shares of the CPU time; None for commands without a driver."""
     if f.response("cpu_s") is not None and f.response("driver_share") is None:
         return None
     if f.response("client_cpu_share") is None:
@@ -254,7 +254,7 @@ def _means(f: Findings, names: Sequence[str], caption: str) -> Table | None:
 
 
 def _common_units(told: Sequence[ResponseFinding]) -> dict[str, Unit]:
-    """Energies side by side stand in one unit."""
+    """Returns each response's unit; all energies share one."""
     joules = [r for r in told if r.unit == "J"]
     common = unit_for("J", [c.mean for r in joules for c in r.cells])
     return {r.name: common if r in joules else unit_for_response(r) for r in told}
@@ -269,7 +269,7 @@ def _mean_words(cell: Cell, r: ResponseFinding, unit: Unit) -> table.Cell:
 
 
 def why_none(cell: Cell, r: ResponseFinding) -> CellMark:
-    """What stands in a cell without a mean."""
+    """Returns the reason for a cell without a mean."""
     if cell.failed:
         return hole("failed")
     if cell.not_sustained:
@@ -280,12 +280,12 @@ def why_none(cell: Cell, r: ResponseFinding) -> CellMark:
 
 
 def missing_words(r: ResponseFinding, reason: str) -> str:
-    """A hole and its reason; the reason may name joules or watts, so the method stands beside."""
+    """Describes a missing value. The method precedes the reason, which may quote joules or watts."""
     return f"missing ({r.method}): {reason}" if r.is_energy else f"missing: {reason}"
 
 
 def runs(f: Findings) -> Table:
-    """Every run in the plan's order."""
+    """Returns every run in the plan's order, RUNS_MAX at most."""
     responses = f.responses
     units = {r.name: unit_for_response(r) for r in responses}
     levels = list(f.runs[0].levels) if f.runs else []

@@ -67,7 +67,7 @@ def headline(
 
 
 def _of_effect(effect: Effect, told: Sequence[Ranking], design: Layout) -> str:
-    """The effect's sentence, and whether another level is best in some condition."""
+    """Returns the effect's sentence, with a remark if the best level depends on the condition."""
     part = f"{label(effect.where)}: " if effect.where else ""
     leaders = [set(_leaders(k, design)) for k in told if k.behind]
     same = not leaders or set.intersection(*leaders)
@@ -81,7 +81,7 @@ def _within(r: ResponseFinding) -> str:
 
 
 def statements(responses: Sequence[ResponseFinding], design: Layout) -> tuple[Statement, ...]:
-    """One statement per condition: the deciding response, then the next one; counted where there are too many."""
+    """Returns one statement per condition on the first two responses; above _CONDITIONS_MAX one per response."""
     found = [r for r in responses if r.better is not Better.NEITHER and not is_asked_for(r.name, design.subject)]
     told = [r for r in found if any(k.cells for k in r.rankings)][:2]
     if not told:
@@ -100,7 +100,7 @@ def statements(responses: Sequence[ResponseFinding], design: Layout) -> tuple[St
 def caveats(
     progress: Progress, responses: Sequence[ResponseFinding], others: Sequence[ResponseFinding], replications: int
 ) -> tuple[str, ...]:
-    """What a reader must know before trusting the verdict."""
+    """Returns the verdict's limitations, one sentence each."""
     found = []
     if progress.planned:
         found.append(f"Preliminary: {progress.planned} of {count(progress.total, 'run')} are not done yet.")
@@ -136,7 +136,7 @@ def caveats(
 
 
 def _above_idle(others: Sequence[ResponseFinding]) -> float | None:
-    """The share of energy that lies above the idle baseline, over the cells in which both are known; None: in none."""
+    """Returns the share of energy above the idle baseline, over the cells with both figures; None if there are none."""
     means = {r.name: [c.mean for c in r.cells] for r in others}
     pairs = zip(means.get("energy_j", []), means.get("energy_net_j", []), strict=False)
     known = [(gross, net) for gross, net in pairs if gross is not None and net is not None]
@@ -157,7 +157,7 @@ def _counted(r: ResponseFinding, design: Layout) -> Statement:
 
 
 def _leaders(k: Ranking, design: Layout) -> tuple[str, ...]:
-    """Those of whom one is the best, in the experiment's order; none where nobody is behind."""
+    """Returns the candidates for the best, in the experiment's order; empty if no subject is significantly worse."""
     if not k.behind:
         return ()
     names = [_name(k.cells[0], design), *(str(c.other) for c in k.contrasts if not c.differs)]
@@ -239,7 +239,7 @@ def _against(c: Contrast, r: ResponseFinding) -> str:
 
 
 def _tails(contrasts: Sequence[Contrast], r: ResponseFinding) -> list[str]:
-    """Each one's interval in brackets; the first says what the interval is."""
+    """Returns each interval in brackets; the first names the kind of interval."""
     what = "replications alone:" if r.method == MODELLED else f"{100 * (1 - r.alpha):g} % CI"
     tails: list[str] = []
     for c in contrasts:
@@ -269,7 +269,7 @@ def _method_word(r: ResponseFinding) -> str:
 
 
 def _does_best(r: ResponseFinding) -> str:
-    """What the best one does: "costs the least energy per operation"."""
+    """Returns the predicate of the best one: "costs the least energy per operation"."""
     if r.name == "energy_per_op_uj":
         return "costs the least energy per operation"
     if r.name == "throughput_ops_s":
@@ -291,7 +291,7 @@ def _where(own: Sequence[Ranking], told: Sequence[Ranking], design: Layout) -> s
 
 
 def _levels_of_one_factor(own: Sequence[Ranking], told: Sequence[Ranking], design: Layout) -> list[str] | None:
-    """Levels of a factor that name exactly these conditions, whatever the other factors; None where none does."""
+    """Returns the levels of one factor that select exactly these conditions; None if no factor does."""
     for factor in design.others if len(design.others) > 1 else ():
         levels = [v for v in design.levels[factor] if any(k.condition[factor] == v for k in own)]
         if sum(k.condition[factor] in levels for k in told) == len(own):

@@ -19,22 +19,22 @@ _STEPS: dict[str, tuple[tuple[float, str], ...]] = {
 
 @dataclass(frozen=True)
 class Unit:
-    """How a response is shown: value / scale, then symbol ("" for a bare number)."""
+    """A display unit: value / scale, then symbol ("" for a bare number)."""
 
     scale: float
     symbol: str
 
     def number(self, value: float) -> str:
-        """The value without its symbol."""
+        """Formats the value without its symbol."""
         return number(value / self.scale)
 
     def text(self, value: float) -> str:
-        """The value with its symbol."""
+        """Formats the value with its symbol."""
         return f"{self.number(value)} {self.symbol}".strip()
 
 
 def unit_for(stored: str, values: Iterable[float | None]) -> Unit:
-    """One unit for all values of a response: the coarsest in which the largest is at least 1."""
+    """Returns one unit for all values: the coarsest in which the largest value is at least 1."""
     largest = max((abs(v) for v in values if v is not None and math.isfinite(v)), default=0.0)
     if stored == "1":
         return Unit(1, "")
@@ -47,13 +47,13 @@ def unit_for(stored: str, values: Iterable[float | None]) -> Unit:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A figure with that many significant digits, thousands separated: 0.0123, 71.2, 39,500."""
+    """Formats a figure with `digits` significant digits and thousands separators: 0.0123, 71.2, 39,500."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, decimals)
     if abs(rounded) < 1e-9:
-        return "0.000"  # what arithmetic leaves of nothing
+        return "0.000"  # rounding errors of zero
     if abs(rounded) < 1e-4:
         return f"{rounded:.{digits - 1}e}".replace("-", "−")
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
@@ -61,20 +61,20 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def ratio(value: float) -> str:
-    """A ratio, with two decimals near 1: 1.07, 1.84, 12.3."""
+    """Formats a ratio with two decimals below 10: 1.07, 1.84, 12.3."""
     return f"{value:.2f}" if value < 10 else number(value)
 
 
 def listed(items: Sequence[str], last: str = "and") -> str:
-    """a, b and c."""
+    """Joins items: a, b and c."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}"
 
 
 def count(n: int, noun: str) -> str:
-    """1 run, 2 runs."""
+    """Formats a count with its noun: 1 run, 2 runs."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def percent(share: float) -> str:
-    """A share as a percentage: 48 %, 1.3 %."""
+    """Formats a share as a percentage: 48 %, 1.3 %."""
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"

@@ -1,4 +1,4 @@
-"""Statistics of an experiment: `analyse` a table, `read_table` a CSV, say the `verdict`."""
+"""Statistics of an experiment. `read_table` reads a CSV file, `analyse` analyses a table, `verdict` summarises."""
 
 from edgejoule.stats.analyse import analyse
 from edgejoule.stats.anova import Anova, AnovaRow, SsType, anova

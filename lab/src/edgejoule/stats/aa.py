@@ -1,4 +1,4 @@
-"""A/A: the same against the same. Halves of one group's own runs must not be called different more often than alpha.
+"""A/A tests: halves of one group's runs must not be called different more often than alpha.
 
 Two ways: the first half of each group's runs against the second (drift of board, room or database), and many
 random halves (what the declared test makes of data that are the same: its share of false alarms on these very values).
@@ -24,7 +24,7 @@ _RUNS_MIN = 4
 
 @dataclass(frozen=True)
 class Drift:
-    """First half against second half of one group: p adjusted by Holm over the groups, difference second - first."""
+    """First half against second half of one group. difference: second - first. p: adjusted by Holm over the groups."""
 
     group: int
     difference: float
@@ -33,7 +33,9 @@ class Drift:
 
 @dataclass(frozen=True)
 class SameAgainstSame:
-    """false_alarms: share of random splits with p < alpha; ci95 of it. splits: over all groups that have 4 runs."""
+    """The result of the A/A tests. splits: random splits over all tested groups. false_alarms: share of splits with
+    p < alpha. ci95: interval of that share.
+    """
 
     drifts: tuple[Drift, ...]
     splits: int
@@ -45,7 +47,10 @@ class SameAgainstSame:
 def same_against_same(
     y: FloatArray, member: IntArray, order: FloatArray, test: DeclaredTest, *, alpha: float, seed: int
 ) -> SameAgainstSame | None:
-    """Groups in the order of their runs; None where no group has 4 runs."""
+    """Runs the A/A tests on each group with at least 4 runs that vary; None if there is no such group.
+
+    order: the order of the runs, for drift. seed: of the random splits.
+    """
     rng = np.random.default_rng(seed)
     groups = [(g, y[member == g][np.argsort(order[member == g], kind="stable")]) for g in range(int(member.max()) + 1)]
     groups = [(g, values) for g, values in groups if values.size >= _RUNS_MIN and np.ptp(values) > 0]
@@ -67,7 +72,7 @@ def same_against_same(
 
 
 def two_groups(a: FloatArray, b: FloatArray, test: DeclaredTest) -> float:
-    """p of the declared test on two groups: Student's t, Welch's t, or Kruskal-Wallis."""
+    """Returns p of the declared test on two groups: Student's t, Welch's t, or Kruskal-Wallis."""
     if test is DeclaredTest.KRUSKAL_DUNN_HOLM:
         member = np.repeat([0, 1], [a.size, b.size])
         values = np.concatenate([a, b])
@@ -85,7 +90,7 @@ def two_groups(a: FloatArray, b: FloatArray, test: DeclaredTest) -> float:
 
 
 def share_interval(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
-    """Clopper-Pearson interval of a share."""
+    """Returns the Clopper-Pearson interval of a share."""
     tail = (1 - level) / 2
     low = float(special.betaincinv(count, total - count + 1, tail)) if count else 0.0
     high = float(special.betaincinv(count + 1, total - count, 1 - tail)) if count < total else 1.0

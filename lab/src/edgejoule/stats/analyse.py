@@ -1,4 +1,4 @@
-"""From a table of runs to the answer: ANOVA, means with intervals, pairs, letters, checks and notes."""
+"""The analysis of a table of runs: ANOVA, means with intervals, pairs, letters, checks and notes."""
 
 from __future__ import annotations
 
@@ -44,30 +44,31 @@ def analyse(
 ) -> AnalysisResult | AnalysisBy:
     """Analyse column `response` of the table by the columns `factors`.
 
-    table: column name -> one value per row; None or NaN is missing, and rows with a missing value are dropped and
-    counted in the notes. by: one analysis per level of this column, which is then no factor. Keywords:
+    table: column name -> one value per row. None or NaN is missing; rows with a missing value are dropped and counted
+    in the notes. by: one analysis per level of this column, which is then no factor. Keywords:
 
-    - test: declared before the data and never changed by them: tukey (default), games-howell, kruskal-dunn-holm.
+    - test: declared before the data, never chosen by them: tukey (default), games-howell, kruskal-dunn-holm.
     - block: an additive factor without interactions (experiments run in randomised blocks).
-    - unit: the column that names the load a run worked on, where runs share loads: the load is then the error unit,
-      and repetitions of a cell on a load are averaged. A name means the same load wherever it stands.
+    - unit: the column with the name of the load that a run used, if runs share loads. The load is then the error unit,
+      and repetitions of a cell on a load are averaged. Equal names mean the same load in all cells.
     - scale: log (default) or raw. alpha: level of significance, 0.05. ss_type: I, II (default) or III.
     - compare: the factors whose cells are compared (default: all).
-    - modelled: the response comes from a model (default: its name ends in ".modelled", as export has it). min_ratio:
-      means closer than this factor are never called different, whatever their p; modelled values are never called
-      different without it, for p knows nothing of their model's error.
-    - better: which mean comes first and gets letter a (default: as the dictionary of responses says, else the lowest).
-    - order: a column of numbers, the order of the runs: adds the lag-1 autocorrelation.
-    - margin: two groups are the same when they differ by less: a ratio on the log scale, a difference on the raw one,
-      there below the smallest mean.
-    - precision: how many runs it takes to know each mean this well (a ratio on the log scale, a half width on the raw).
-    - error: error mean square and its degrees of freedom, on the scale of analysis, for the comparison by tukey instead
-      of those of this table: of Stein's first stage, whose spread has decided how many runs there are.
-    - looks, look: the declared looks (`spending.looks`) and which this is, from 1; its level replaces alpha.
-    - distributions: add each group's. same_against_same: add an A/A comparison, with random halves from `seed`.
+    - modelled: the response comes from a model (default: its name ends in ".modelled", as in an export). min_ratio:
+      means that differ by a smaller factor are never called different, whatever their p. Without it modelled values are
+      never called different, because p does not include the model's error.
+    - better: whether lower or higher is better; the best mean comes first and gets letter a (default: from the
+      dictionary of responses, else lower).
+    - order: a numeric column with the order of the runs; adds the lag-1 autocorrelation.
+    - margin: equivalence margin: a ratio on the log scale, a difference below the smallest mean on the raw scale.
+    - precision: adds the number of runs needed for this precision of each mean: a ratio on the log scale, a half width
+      on the raw scale.
+    - error: error mean square and degrees of freedom, on the scale of analysis, that replace this table's in tukey; for
+      Stein's first stage, whose spread determined the number of runs.
+    - looks, look: the declared looks (`spending.looks`) and the current one, from 1; its level replaces alpha.
+    - distributions: adds each group's distribution. same_against_same: adds an A/A test with random halves from `seed`.
 
-    A factor with one level is left out, with a note. UsageError for an unknown column or a contradictory option;
-    DataError for data that cannot be analysed.
+    A factor with one level is left out, with a note. Raises UsageError for an unknown column or a contradictory option
+    and DataError for data that cannot be analysed.
     """
     options = options_of(table, response, factors, by, given)
     if by is None:
@@ -120,7 +121,7 @@ def _plain(
     options: Options,
     notes: Sequence[str],
 ) -> AnalysisResult:
-    """Every value is a replication."""
+    """Analyses values that are each one replication."""
     table = anova(y, factors, block=block, ss_type=options.ss_type)
     tukey = options.test is DeclaredTest.TUKEY
     full = cell_means(y, factors, block=block if tukey else None)
@@ -158,7 +159,7 @@ def _refuse_uneven_ranks(margin: Margin, full: CellMeans, factors: Sequence[Fact
 
 
 def _with_loads(loads: LoadMeans, options: Options, notes: Sequence[str]) -> AnalysisResult:
-    """The load is the replication. With all factors between loads, that is one value per load."""
+    """Analyses data with the load as replication. If all factors vary between loads, each load has one value."""
     raw = np.array([from_scale(float(value), options.scale) for value in loads.y])
     if not loads.within:
         _refuse_single_loads(loads)

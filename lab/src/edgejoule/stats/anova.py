@@ -44,9 +44,9 @@ class SsType(StrEnum):
 class AnovaRow:
     """One source of variation.
 
-    eta2: share of the total variation, ss / ss_total. omega2: the same without its bias, (ss - df ms_error) /
-    (ss_total + ms_error); not clamped, so a source without effect scatters around 0. None: not defined for the row,
-    or not estimable (df 0). error: the source of the error term that tests the row, where there is more than one.
+    eta2: share of the total variation, ss / ss_total. omega2: bias-corrected share, (ss - df ms_error) / (ss_total +
+    ms_error); not clamped, so a source without effect scatters around 0. None: not defined for the row, or not
+    estimable (df 0). error: the source of the error term that tests the row, if there are several error terms.
     """
 
     source: str
@@ -62,9 +62,10 @@ class AnovaRow:
 
 @dataclass(frozen=True)
 class Anova:
-    """rows: block (if any), main effects, interactions. The error term is the residual of the full model.
+    """The table of an analysis of variance. The error term is the residual of the full model.
 
-    between: the error between loads that tests the rows which name it, in a split plot; None elsewhere.
+    rows: block (if any), main effects, interactions. between: the error between loads in a split plot, else None; it
+    tests the rows whose `error` names it.
     """
 
     rows: tuple[AnovaRow, ...]
@@ -78,7 +79,7 @@ class Anova:
 
     @property
     def table(self) -> tuple[AnovaRow, ...]:
-        """All rows, each error after what it tests, the total last."""
+        """All rows, each error after the rows that it tests, the total last."""
         if self.between is None:
             return (*self.rows, self.residual, self.total)
         above = [row for row in self.rows if row.error == self.between.source]
@@ -88,7 +89,7 @@ class Anova:
 
 @dataclass(frozen=True)
 class Term:
-    """A source of variation and its contrast columns, one row an observation."""
+    """A source of variation and its contrast columns, one row per observation."""
 
     source: str
     names: frozenset[str]
@@ -97,7 +98,7 @@ class Term:
 
 @dataclass(frozen=True)
 class _Summary:
-    """Observations that share all levels, summarised by mean and count: the fit needs no more of them."""
+    """Mean and count of the observations that share all levels: sufficient for the fit."""
 
     mean: FloatArray
     weight: FloatArray
@@ -109,10 +110,10 @@ class _Summary:
 def anova(
     y: FloatArray, factors: Sequence[Factor], *, block: Factor | None = None, ss_type: SsType = SsType.II
 ) -> Anova:
-    """The table of the full factorial model, plus `block` without interactions.
+    """Fits the full factorial model plus `block` without interactions.
 
-    y and the factors' codes have equal length and no missing value; each factor has two levels or more. DataError
-    where the data leave nothing to estimate the error from, or are constant.
+    y and the factors' codes have equal length and no missing value; each factor has two levels or more. Raises
+    DataError for constant data and for data that leave no degree of freedom for the error.
     """
     _refuse_thin_data(y, factors, block)
     summary = _summarise(y, factors, block)
@@ -198,7 +199,7 @@ def _summarise(y: FloatArray, factors: Sequence[Factor], block: Factor | None) -
 
 
 def terms_of(factors: Sequence[Factor], block: Factor | None = None) -> list[Term]:
-    """The block, then all main effects and interactions of the factors."""
+    """Returns the block, then all main effects and interactions of the factors."""
     terms = []
     if block:
         terms.append(Term(block.name, frozenset([block.name]), block.contrasts()))
@@ -210,7 +211,7 @@ def terms_of(factors: Sequence[Factor], block: Factor | None = None) -> list[Ter
 
 
 def adjusted_for(index: int, terms: Sequence[Term], ss_type: SsType) -> list[Term]:
-    """The terms for which terms[index] is adjusted, by the type of its sum of squares."""
+    """Returns the terms for which terms[index] is adjusted, by the type of the sum of squares."""
     if ss_type is SsType.I:
         return list(terms[:index])
     others = [term for position, term in enumerate(terms) if position != index]
@@ -220,16 +221,16 @@ def adjusted_for(index: int, terms: Sequence[Term], ss_type: SsType) -> list[Ter
 
 
 def basis(blocks: Sequence[FloatArray]) -> FloatArray:
-    """Orthonormal columns that span all columns of `blocks`."""
+    """Returns orthonormal columns that span all columns of `blocks`."""
     columns = np.hstack(blocks)
     left, singular, _ = np.linalg.svd(columns, full_matrices=False)
     return np.asarray(left[:, singular > _RANK_TOLERANCE * singular[0]], dtype=np.float64)
 
 
 def added(base: FloatArray, columns: FloatArray, response: FloatArray) -> tuple[float, int]:
-    """Sum of squares and degrees of freedom that `columns` add to the span of the orthonormal `base`."""
+    """Returns sum of squares and degrees of freedom that `columns` add to the span of the orthonormal `base`."""
     rest = columns - base @ (base.T @ columns)
-    rest -= base @ (base.T @ rest)  # once is not enough where columns lie almost in the base
+    rest -= base @ (base.T @ rest)  # a second pass for columns that lie almost in the base
     left, singular, _ = np.linalg.svd(rest, full_matrices=False)
     directions = left[:, singular > _RANK_TOLERANCE * np.linalg.norm(columns, 2)]
     return float(((directions.T @ response) ** 2).sum()), int(directions.shape[1])
@@ -238,7 +239,7 @@ def added(base: FloatArray, columns: FloatArray, response: FloatArray) -> tuple[
 def row_of(
     source: str, ss: float, df: int, ss_total: float, error_ms: float, error_df: int, error: str | None = None
 ) -> AnovaRow:
-    """A source's row from its sum of squares and the error that tests it."""
+    """Builds a source's row from its sum of squares and the error that tests it."""
     if df == 0:
         return AnovaRow(source, 0, None, None, None, None, None, None, error)
     ms = ss / df
@@ -254,7 +255,7 @@ def _empty_cells(factors: Sequence[Factor]) -> str:
 
 
 def is_balanced(factors: Sequence[Factor], block: Factor | None) -> bool:
-    """Whether all sums of squares agree: equally many observations in every combination of levels, and of block."""
+    """Returns whether every combination of levels and block has the same number of observations."""
     every = [*factors, *([block] if block else [])]
     cells, inverse = cells_of(every)
     counts = np.bincount(inverse)

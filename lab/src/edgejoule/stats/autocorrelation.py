@@ -1,7 +1,7 @@
-"""Lag-1 autocorrelation of the residuals in the order of the runs: what one run leaves to the next.
+"""Lag-1 autocorrelation of the residuals in the order of the runs: the carry-over from one run to the next.
 
-Source: P. A. P. Moran, Biometrika 35 (1948), for the statistic; its p by permutation within blocks (a block's residuals
-sum to nearly zero, which alone makes neighbours differ). Shown, never choosing the test.
+Source: P. A. P. Moran, Biometrika 35 (1948), for the statistic. p comes from permutations within blocks, because a
+block's residuals sum to nearly zero, which alone makes neighbours differ. The result never chooses the test.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SEED = 20_260
 
 @dataclass(frozen=True)
 class Serial:
-    """lag1: correlation of neighbours; expected: its mean when order does not matter; p: two-sided."""
+    """lag1: correlation of neighbours. expected: its mean over permutations. p: two-sided."""
 
     lag1: float
     expected: float
@@ -28,7 +28,7 @@ class Serial:
 
 
 def lag1(residuals: FloatArray, order: FloatArray, block: IntArray | None = None) -> Serial | None:
-    """Residuals taken in the order given (ties as they stand); None below 5 values or without variation."""
+    """Tests the residuals in the given order; equal ranks keep their sequence. None below 5 values or if constant."""
     place = np.argsort(order, kind="stable")
     values = residuals[place] - residuals.mean()
     square = float(values @ values)
@@ -44,7 +44,7 @@ def lag1(residuals: FloatArray, order: FloatArray, block: IntArray | None = None
 
 
 def _shuffled(values: FloatArray, group: IntArray) -> FloatArray:
-    """Permutations x values; each value stays in a place of its own group."""
+    """Returns permutations x values; each value stays within its group."""
     rng = np.random.default_rng(_SEED)
     shuffled = np.empty((_PERMUTATIONS, values.size))
     for one in np.unique(group):

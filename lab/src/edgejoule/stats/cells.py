@@ -20,9 +20,8 @@ from edgejoule.stats.scale import FloatArray
 
 @dataclass(frozen=True)
 class CellMeans:
-    """One mean per cell; covariance is in units of the error mean square (1/n on the diagonal without blocks).
-
-    member[i] is the cell of observation i.
+    """One mean per cell. covariance: in units of the error mean square (1/n on the diagonal without blocks).
+    member[i]: the cell of observation i.
     """
 
     names: tuple[str, ...]
@@ -35,7 +34,7 @@ class CellMeans:
 
 
 def cell_means(y: FloatArray, factors: Sequence[Factor], *, block: Factor | None = None) -> CellMeans:
-    """Means of all observed cells. DataError if cells that never share a block cannot be compared."""
+    """Returns the means of all observed cells. Raises DataError if the block is confounded with the factors."""
     cells, member = cells_of(factors)
     counts = np.bincount(member).astype(np.int64)
     centre = float(y.mean())
@@ -68,7 +67,7 @@ def _adjusted(
 
 @dataclass(frozen=True)
 class Margin:
-    """Groups of cells: weights (groups x cells) average the cells' means; member[i] is the group of observation i."""
+    """Groups of cells. weights: groups x cells, average the cells' means. member[i]: the group of observation i."""
 
     names: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
@@ -77,9 +76,9 @@ class Margin:
 
 
 def margin_of(full: CellMeans, factors: Sequence[Factor], chosen: Sequence[str]) -> Margin:
-    """The cells of the factors `chosen`, each the unweighted average over the levels of the other factors.
+    """Returns the cells of the factors `chosen`, each the unweighted average over the levels of the other factors.
 
-    DataError if a cell has no data, for then an average over it does not exist.
+    Raises DataError if a cell of the design has no data, because the averages do not exist then.
     """
     if tuple(chosen) == full.names:
         return Margin(full.names, full.cells, full.member, np.eye(len(full.cells)))
@@ -100,7 +99,7 @@ def margin_of(full: CellMeans, factors: Sequence[Factor], chosen: Sequence[str])
 
 
 def marginal_means(full: CellMeans, margin: Margin) -> CellMeans:
-    """The means of the groups of a margin."""
+    """Returns the means of the groups of a margin."""
     return CellMeans(
         names=margin.names,
         cells=margin.cells,

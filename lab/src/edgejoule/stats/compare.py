@@ -29,10 +29,10 @@ from edgejoule.stats.welch import cell_variances, own_variances, refuse_without_
 
 @dataclass(frozen=True)
 class Material:
-    """What a comparison works on.
+    """The input of a comparison.
 
-    raw: the values in the response's unit, y: on the scale of analysis. member[i]: the group of value i. n: of each
-    group. sd, sd_df: of each pair of groups (k x k), for effect sizes.
+    raw: the values in the response's unit. y: the values on the scale of analysis. n: size of each group. sd, sd_df:
+    standard deviation and its df for each pair of groups (k x k), for effect sizes.
     """
 
     raw: FloatArray
@@ -45,18 +45,18 @@ class Material:
 
     @property
     def member(self) -> IntArray:
-        """The group of each value."""
+        """Index of each value's group."""
         return self.margin.member
 
     @property
     def levels(self) -> list[dict[str, str]]:
-        """Of each group."""
+        """Levels of each group."""
         return [dict(zip(self.margin.names, cell, strict=True)) for cell in self.margin.cells]
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Groups and pairs in display order; member[i] is the place in `groups` of value i."""
+    """Groups and pairs in display order. member[i]: the index in `groups` of value i."""
 
     groups: tuple[Group, ...]
     pairs: tuple[Pair, ...]
@@ -69,7 +69,7 @@ class Compared:
 def one_error(
     raw: FloatArray, y: FloatArray, full: CellMeans, margin: Margin, error_ms: float, error_df: int
 ) -> Material:
-    """For Tukey: every mean's error is the model's."""
+    """Builds the input for Tukey: the model's error applies to every mean."""
     means = marginal_means(full, margin)
     estimates = from_model(means, error_ms, error_df)
     sd = np.full(estimates.covariance.shape, np.sqrt(error_ms))
@@ -77,7 +77,7 @@ def one_error(
 
 
 def own_errors(raw: FloatArray, y: FloatArray, full: CellMeans, margin: Margin, test: DeclaredTest) -> Material:
-    """For Games-Howell and for ranks: every group has its own variance, which Games-Howell cannot do without."""
+    """Builds the input for Games-Howell and ranks: each group has its own variance. Games-Howell needs it above 0."""
     if test is DeclaredTest.GAMES_HOWELL:
         refuse_without_variance(y, full)
     estimates = own_variances(y, full, margin)
@@ -89,7 +89,7 @@ def own_errors(raw: FloatArray, y: FloatArray, full: CellMeans, margin: Margin, 
 
 
 def of_loads(raw: FloatArray, y: FloatArray, plot: SplitPlot, margin: Margin, load: IntArray) -> Material:
-    """For a split plot: errors made of the variation between and within loads. n counts loads."""
+    """Builds the input for a split plot: errors combine the variation between and within loads. n counts loads."""
     count = len(margin.cells)
     n = np.array([len(np.unique(load[margin.member == group])) for group in range(count)], dtype=np.int64)
     sd = np.full((count, count), np.sqrt(plot.variance_of_a_value))
@@ -97,7 +97,7 @@ def of_loads(raw: FloatArray, y: FloatArray, plot: SplitPlot, margin: Margin, lo
 
 
 def compare(material: Material, options: Options) -> Compared:
-    """Groups from best to worst, by mean, or by mean rank where ranks are compared."""
+    """Compares all groups, ordered from best to worst by mean, or by mean rank for a test on ranks."""
     ranked = options.test is DeclaredTest.KRUSKAL_DUNN_HOLM
     ranks = mean_ranks(material.y, material.member) if ranked else None
     centre = material.estimates.mean if ranks is None else ranks
@@ -157,9 +157,8 @@ def _group(
 
 
 def too_wide(raw: FloatArray, means: Sequence[float], options: Options) -> str | None:
-    """Why a margin on the raw scale shows nothing; None: it does. Any two of the smallest groups lie within it.
-
-    Values that may be zero or negative have no smallest mean that a margin could be measured by.
+    """Returns the reason if a raw-scale margin is not below the smallest mean, so that any two of the smallest groups
+    lie within it; otherwise None. Values that may be zero or negative are not checked.
     """
     if options.margin is None or options.scale is Scale.LOG or raw.min() <= 0 or options.margin < min(means):
         return None
@@ -221,7 +220,7 @@ def _ratio(found: PairTest, estimates: Estimates, scale: Scale) -> float | None:
 
 
 def _to_best(found: Sequence[PairTest], material: Material, order: Sequence[int], options: Options) -> tuple[Best, ...]:
-    """Hsu's intervals; none for ranks, and none for modelled values, whose model's error they do not know."""
+    """Returns Hsu's intervals; none for ranks, and none for modelled values: they would exclude the model's error."""
     if options.test is DeclaredTest.KRUSKAL_DUNN_HOLM or options.modelled:
         return ()
     entries = to_best(material.estimates, found, alpha=options.alpha, higher_is_better=options.better is Better.HIGHER)
@@ -248,7 +247,7 @@ def _best(entry: ToBest, levels: dict[str, str], scale: Scale, close: bool) -> B
 
 
 def notes_on_models(options: Options) -> list[str]:
-    """What modelled values do not allow."""
+    """Returns notes on the limits of modelled values."""
     if not options.modelled:
         return []
     notes = [

@@ -1,4 +1,4 @@
-"""The test that an experiment declares before its data; nothing in the data changes it."""
+"""The test that an experiment declares before its data. The data never change it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class DeclaredTest(StrEnum):
-    """TUKEY: one error for all. GAMES_HOWELL: each group its own variance. KRUSKAL_DUNN_HOLM: ranks, not values."""
+    """TUKEY: one error for all groups. GAMES_HOWELL: a variance per group. KRUSKAL_DUNN_HOLM: compares ranks."""
 
     TUKEY = "tukey"
     GAMES_HOWELL = "games-howell"
@@ -14,7 +14,7 @@ class DeclaredTest(StrEnum):
 
     @property
     def words(self) -> str:
-        """For people."""
+        """The test's display name."""
         return {
             DeclaredTest.TUKEY: "Tukey-Kramer",
             DeclaredTest.GAMES_HOWELL: "Games-Howell",

@@ -1,4 +1,4 @@
-"""One group of values in figures: n, mean with its 95 % interval, spread, median and extremes.
+"""Summary statistics of one group: n, mean with its 95 % interval, spread, median and extremes.
 
 Source of the interval: D. C. Montgomery, Design and Analysis of Experiments, 8th ed., eq. 2.40 (own variance) and
 eq. 3.12 (the model's error mean square and degrees of freedom).
@@ -44,9 +44,10 @@ def describe(
     stage: Sequence[float] | None = None,
     response: str = "response",
 ) -> Summary:
-    """Summary of the values; their own spread gives the interval, unless that of others does.
+    """Summarises the values. The interval comes from their spread, unless `error` or `stage` is given.
 
-    error: mean square (on the scale) and df of a model. stage: those of the values whose spread alone counts.
+    error: mean square (on the scale) and df of a model. stage: the values that estimate the spread. Raises DataError
+    for no values and for values that are not finite.
     """
     raw = np.asarray(values, dtype=np.float64)
     if raw.size == 0 or not np.isfinite(raw).all():
@@ -77,6 +78,6 @@ def describe(
 def interval(
     mean: float, variance: float, error_ms: float, error_df: int, *, level: float = 0.95
 ) -> tuple[float, float]:
-    """Student's t interval of a mean whose variance is `variance` x error_ms (1/n for a plain mean)."""
+    """Returns Student's t interval of a mean whose variance is `variance` x error_ms (1/n for a plain mean)."""
     reach = float(special.stdtrit(error_df, (1 + level) / 2)) * math.sqrt(error_ms * variance)
     return mean - reach, mean + reach

@@ -19,7 +19,7 @@ _SHAPIRO_MAX = 5000
 
 @dataclass(frozen=True)
 class Check:
-    """A test's statistic and p; None where the data do not allow it."""
+    """A test's statistic and p; None if the data do not allow the test."""
 
     statistic: float | None
     p: float | None
@@ -27,22 +27,22 @@ class Check:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Small p speaks against normal residuals (shapiro_wilk) or equal variances of the cells (brown_forsythe)."""
+    """A small p is evidence against normal residuals (shapiro_wilk) or equal variances of cells (brown_forsythe)."""
 
     shapiro_wilk: Check
     brown_forsythe: Check
 
 
 def diagnose(residuals: FloatArray, member: IntArray) -> Diagnostics:
-    """Both checks; member[i] is the cell of residual i."""
+    """Runs both checks. member[i]: the cell of residual i."""
     return Diagnostics(shapiro_wilk(residuals), brown_forsythe(residuals, member))
 
 
 def shapiro_wilk(residuals: FloatArray) -> Check:
-    """None below 3 and above 5000 values, where its p value is not known to be right."""
+    """Tests for normality. None below 3 and above 5000 values, for which p is not validated, and for equal values."""
     if not 3 <= residuals.size <= _SHAPIRO_MAX or float(np.ptp(residuals)) == 0:
         return Check(None, None)
-    # scipy.stats takes most of a second to import; all else here does without it.
+    # Imported here because scipy.stats takes most of a second to import.
     from scipy import stats
 
     result = stats.shapiro(residuals)
@@ -50,7 +50,10 @@ def shapiro_wilk(residuals: FloatArray) -> Check:
 
 
 def brown_forsythe(residuals: FloatArray, member: IntArray) -> Check:
-    """One-way F of the absolute deviations from each cell's median; None without variation within the cells."""
+    """Tests for equal variances: one-way F of the absolute deviations from each cell's median.
+
+    None for a single cell and without variation within the cells.
+    """
     count = int(member.max()) + 1
     df = residuals.size - count
     medians = np.array([np.median(residuals[member == cell]) for cell in range(count)])

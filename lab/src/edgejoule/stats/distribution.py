@@ -1,4 +1,4 @@
-"""The values of a group as a distribution: its steps, its quantiles and how sure they are.
+"""The empirical distribution of a group: steps, quantiles and their confidence band.
 
 Sources: R. J. Hyndman and Y. Fan, The American Statistician 50 (1996), quantiles of type 7; P. Massart, Annals of
 Probability 18 (1990), the band of Dvoretzky, Kiefer and Wolfowitz with its exact constant.
@@ -21,8 +21,8 @@ _STEPS_MAX = 1000
 class Distribution:
     """Steps of the empirical distribution: share[i] of the values are <= value[i].
 
-    band: half width of the 95 % band around every share. quantiles: level -> value. Beyond 1000 values the steps are
-    thinned evenly; first and last stay.
+    band: half width of the 95 % band around every share. quantiles: level -> value. Above 1000 distinct values the
+    steps are thinned evenly; the first and the last stay.
     """
 
     value: tuple[float, ...]
@@ -31,7 +31,7 @@ class Distribution:
     quantiles: dict[float, float]
 
     def to_json(self) -> dict[str, object]:
-        """{"value", "share", "band95", "quantiles": {"0.5": ...}}."""
+        """Returns {"value", "share", "band95", "quantiles": {"0.5": ...}}."""
         return {
             "value": list(self.value),
             "share": list(self.share),
@@ -41,7 +41,7 @@ class Distribution:
 
 
 def distribution(values: FloatArray) -> Distribution:
-    """Of one value or more."""
+    """Computes the distribution of one or more values."""
     unique, counts = np.unique(values, return_counts=True)
     share = np.cumsum(counts) / values.size
     if unique.size > _STEPS_MAX:

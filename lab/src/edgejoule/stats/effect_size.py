@@ -1,4 +1,4 @@
-"""How large a difference is, in units that do not depend on the response's: for pairs of groups.
+"""Standardised effect sizes for pairs of groups.
 
 Sources: L. V. Hedges, Journal of Educational Statistics 6 (1981), eq. 6e for the correction of small samples;
 N. Cliff, Psychological Bulletin 114 (1993), for delta.
@@ -13,7 +13,10 @@ from edgejoule.stats.scale import FloatArray
 
 
 def hedges_g(difference: float, sd: float, df: float) -> float | None:
-    """Difference in standard deviations, corrected for the bias of an sd with df degrees; None where sd is 0."""
+    """Returns the difference in standard deviations, corrected for the bias of an sd with df degrees of freedom.
+
+    None if sd is 0.
+    """
     if sd == 0:
         return None
     correction = np.exp(special.gammaln(df / 2) - special.gammaln((df - 1) / 2)) / np.sqrt(df / 2) if df > 1 else 1.0
@@ -21,5 +24,5 @@ def hedges_g(difference: float, sd: float, df: float) -> float | None:
 
 
 def cliffs_delta(a: FloatArray, b: FloatArray) -> float:
-    """P(value of a > value of b) - P(<): 1 where every a is above every b, 0 where neither tends to be."""
+    """Returns P(a > b) - P(a < b) for random values of both groups: 1 if every a is above every b."""
     return float(np.sign(a[:, None] - b[None, :]).mean())

@@ -1,7 +1,8 @@
-"""Two one-sided tests: whether two groups are the same within a margin that was declared before the data.
+"""Two one-sided tests: equivalence of two groups within a margin declared before the data.
 
-Not significant does not mean the same; this test does. Source: D. J. Schuirmann, Journal of Pharmacokinetics and
-Biopharmaceutics 15 (1987). The p values of all pairs are adjusted by Holm (1979), for several samenesses are claimed.
+A difference without significance does not show equivalence; this test does. Source: D. J. Schuirmann, Journal of
+Pharmacokinetics and Biopharmaceutics 15 (1987). The p values of all pairs are adjusted by Holm (1979), because the
+tests claim several equivalences.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from edgejoule.stats.scale import FloatArray
 
 
 def equivalence(estimates: Estimates, first: list[int], second: list[int], margin: float) -> FloatArray:
-    """Holm-adjusted p, for each pair, that the means differ by margin or more; margin > 0 on the scale of analysis."""
+    """Returns each pair's Holm-adjusted p for the hypothesis that the means differ by `margin` or more.
+
+    margin: above 0, on the scale of analysis.
+    """
     difference = estimates.mean[first] - estimates.mean[second]
     error = np.sqrt(estimates.pair_variance[first, second])
     df = estimates.pair_df[first, second]

@@ -15,8 +15,8 @@ from edgejoule.stats.scale import FloatArray
 class Estimates:
     """k means on the scale of analysis and their errors, in squared units of that scale.
 
-    covariance: k x k, of the means. df: k, of each mean's own variance. pair_df: k x k, of the variance of each
-    difference. common_df: the one df of all of them, None where they differ.
+    covariance: k x k, of the means. df: k, of each mean's variance. pair_df: k x k, of the variance of each difference.
+    common_df: the df if all are equal, else None.
     """
 
     mean: FloatArray
@@ -27,23 +27,23 @@ class Estimates:
 
     @property
     def variance(self) -> FloatArray:
-        """Of each mean."""
+        """Variance of each mean."""
         return np.diagonal(self.covariance)
 
     @property
     def pair_variance(self) -> FloatArray:
-        """k x k: of mean[i] - mean[j]; 0 on the diagonal."""
+        """k x k: variance of mean[i] - mean[j]; 0 on the diagonal."""
         variance = self.variance
         return np.asarray(variance[:, None] + variance[None, :] - 2 * self.covariance, dtype=np.float64)
 
     def intervals(self, level: float = 0.95) -> list[tuple[float, float]]:
-        """Student's interval of each mean. Source: Montgomery, 8th ed., eq. 2.40 and 3.12."""
+        """Returns Student's interval of each mean. Source: Montgomery, 8th ed., eq. 2.40 and 3.12."""
         reach = special.stdtrit(self.df, (1 + level) / 2) * np.sqrt(self.variance)
         return [(float(m - r), float(m + r)) for m, r in zip(self.mean, reach, strict=True)]
 
 
 def from_model(means: CellMeans, error_ms: float, error_df: int) -> Estimates:
-    """Means whose errors all come from one model's error mean square."""
+    """Returns means whose errors all come from one model's error mean square."""
     count = len(means.mean)
     return Estimates(
         mean=means.mean,

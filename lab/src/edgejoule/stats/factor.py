@@ -1,4 +1,4 @@
-"""A factor of a design: its name, its levels and the level of every observation."""
+"""A factor of a design: name, levels and the level of each observation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Factor:
-    """codes[i] is the index in `levels` of observation i; levels keep the order in which they first appear."""
+    """codes[i]: the index in `levels` of observation i. levels: in the order of first appearance."""
 
     name: str
     levels: tuple[str, ...]
@@ -24,20 +24,20 @@ class Factor:
 
     @classmethod
     def of(cls, name: str, values: Sequence[object]) -> Factor:
-        """A factor from one level per observation; levels are compared as text."""
+        """Builds a factor from one level per observation. Levels are compared as text."""
         index: dict[str, int] = {}
         codes = [index.setdefault(str(value), len(index)) for value in values]
         return cls(name, tuple(index), np.asarray(codes, dtype=np.int64))
 
     def contrasts(self) -> FloatArray:
-        """Sum-to-zero coding, observations x (levels - 1): effects are deviations from the mean of the levels."""
+        """Returns sum-to-zero coding, observations x (levels - 1): effects are deviations from the levels' mean."""
         count = len(self.levels)
         coding = np.vstack([np.eye(count - 1), -np.ones((1, count - 1))])
         return np.asarray(coding[self.codes], dtype=np.float64)
 
 
 def interaction_columns(factors: Sequence[Factor]) -> FloatArray:
-    """The contrast columns of the interaction of `factors` (of the main effect when there is one)."""
+    """Returns the contrast columns of the interaction of `factors`; for a single factor, of its main effect."""
     return reduce(
         lambda left, right: np.einsum("ni,nj->nij", left, right).reshape(len(left), -1),
         (factor.contrasts() for factor in factors),
@@ -45,8 +45,8 @@ def interaction_columns(factors: Sequence[Factor]) -> FloatArray:
 
 
 def combinations_of(factors: Sequence[Factor]) -> tuple[IntArray, IntArray]:
-    """The observed combinations of levels as codes, combinations x factors, in the levels' order; and the one of every
-    observation.
+    """Returns the observed combinations of levels as codes (combinations x factors, in the levels' order), and the
+    index of each observation's combination.
     """
     sizes = [len(factor.levels) for factor in factors]
     numbered = np.ravel_multi_index([factor.codes for factor in factors], sizes)
@@ -56,6 +56,6 @@ def combinations_of(factors: Sequence[Factor]) -> tuple[IntArray, IntArray]:
 
 
 def cells_of(factors: Sequence[Factor]) -> tuple[list[tuple[str, ...]], IntArray]:
-    """The observed combinations of levels, ordered by the levels' order, and the cell of every observation."""
+    """Returns the observed combinations of levels, in the levels' order, and the index of each observation's cell."""
     codes, inverse = combinations_of(factors)
     return [tuple(factor.levels[code] for factor, code in zip(factors, row, strict=True)) for row in codes], inverse

@@ -1,10 +1,10 @@
-"""Numbers for people."""
+"""Formats numbers for output."""
 
 from __future__ import annotations
 
 
 def figure(value: float | None) -> str:
-    """Four significant digits, without an exponent where that stays readable; empty for None."""
+    """Formats four significant digits, with an exponent only below 1e-4 and from 1e9; empty for None."""
     if value is None:
         return ""
     if 9999.5 <= abs(value) < 1e9:
@@ -15,7 +15,7 @@ def figure(value: float | None) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """Four decimals, "< 0.0001" below them; empty for None."""
+    """Formats p with four decimals, or as "< 0.0001"; empty for None."""
     if p is None:
         return ""
     return "< 0.0001" if p < 1e-4 else f"{p:.4f}"

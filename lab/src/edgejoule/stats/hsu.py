@@ -30,7 +30,7 @@ from edgejoule.stats.tukey import PairTest
 class ToBest:
     """Group `index` minus the best of the others, on the scale of analysis: estimate and constrained interval.
 
-    can_be_best: the interval leaves room on the better side of 0. is_best: nothing is left on the worse side.
+    can_be_best: the interval reaches beyond 0 on the better side. is_best: it ends at 0 on the worse side.
     """
 
     index: int
@@ -44,7 +44,7 @@ class ToBest:
 def to_best(
     estimates: Estimates, pairs: Sequence[PairTest], *, alpha: float, higher_is_better: bool
 ) -> tuple[ToBest, ...]:
-    """One entry a group, in the groups' own order. pairs: all pairs with intervals; read where errors differ."""
+    """Returns one entry per group, in the groups' order. pairs: all pairs with intervals, used if errors differ."""
     sign = 1.0 if higher_is_better else -1.0
     mean = sign * estimates.mean
     low, high = (
@@ -68,7 +68,7 @@ def to_best(
 
 
 def _lower(i: int, upper: FloatArray, low: FloatArray) -> float:
-    """Hsu 1996, eq. 4.7: only groups that can be the best pull the lower limit down."""
+    """Returns the lower limit (Hsu 1996, eq. 4.7). Only groups that can be the best reduce it."""
     rivals = [j for j in range(len(upper)) if j != i and upper[j] > 0]
     return min(0.0, min(low[i, j] for j in rivals)) if rivals else 0.0
 
@@ -85,7 +85,10 @@ def _limits_from_pairs(pairs: Sequence[PairTest], count: int, sign: float) -> tu
 
 
 def _limits_from_dunnett(estimates: Estimates, mean: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """high[i, j] takes i as the control, low[i, j] takes j (unequal sizes: each control has its own critical value)."""
+    """Returns low and high, k x k. Group i is the control of high[i, j], group j that of low[i, j].
+
+    With unequal sizes each control has a different critical value.
+    """
     error = np.sqrt(estimates.pair_variance)
     critical = np.array([_critical(estimates, i, alpha) for i in range(len(mean))])
     difference = mean[:, None] - mean
@@ -98,7 +101,7 @@ def _critical(estimates: Estimates, control: int, alpha: float) -> float:
 
 
 def _loadings(covariance: FloatArray, control: int) -> FloatArray:
-    """Loadings l with correlation l_i l_j of the differences from the control; at most the true correlations."""
+    """Returns loadings l; l_i l_j is at most the correlation of the differences i and j from the control."""
     others = [i for i in range(len(covariance)) if i != control]
     if len(others) == 1:
         return np.zeros(1)
@@ -114,9 +117,10 @@ def _loadings(covariance: FloatArray, control: int) -> FloatArray:
 
 
 def one_sided_dunnett(loadings: FloatArray, df: int, alpha: float) -> float:
-    """The d with P(all T_i <= d) = 1 - alpha, T multivariate t with df and correlations loadings[i] x loadings[j].
+    """Returns d with P(all T_i <= d) = 1 - alpha, T multivariate t with df and correlations loadings[i] x loadings[j].
 
-    Dunnett (1955), eq. 8-10, by Gauss-Legendre over the common normal and over the estimate of the sd. To 1e-9.
+    Dunnett (1955), eq. 8-10, by Gauss-Legendre quadrature over the common normal and the estimate of the sd. Error
+    below 1e-9.
     """
     unique, counts = np.unique(np.round(loadings, 14), return_counts=True)
     return _one_sided_dunnett(tuple(map(float, unique)), tuple(map(int, counts)), df, alpha)
@@ -130,14 +134,14 @@ def _one_sided_dunnett(loadings: tuple[float, ...], counts: tuple[int, ...], df:
     weight = 9.0 * weights * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
 
     def excess(d: float) -> float:
-        """Logarithms of the upper tail, which keep their precision for any alpha."""
+        """Returns the difference of log upper tails; logarithms are precise for any alpha."""
         inside = np.zeros((sd.size, z.size))
         for loading, count in zip(loadings, counts, strict=True):
             inside += count * special.log_ndtr((d * sd[:, None] + loading * z) / np.sqrt(1 - loading**2))
         return math.log(alpha) - math.log(float(sd_weight @ -np.expm1(inside) @ weight))
 
-    # One comparison is never too strict, Bonferroni's never too loose; 1e-4 is more than the quadrature errs.
+    # The value for one comparison is a lower bound, Bonferroni's an upper bound; 1e-4 exceeds the quadrature's error.
     low, high = (-float(special.stdtrit(df, tail)) for tail in (alpha, alpha / sum(counts)))
-    from scipy import optimize  # takes a third of a second to import; all else here does without it
+    from scipy import optimize  # imported here: it takes a third of a second
 
     return float(optimize.brentq(excess, low - 1e-4 * abs(low), high + 1e-4 * abs(high), xtol=1e-12))

@@ -4,7 +4,7 @@ Source: H.-P. Piepho, An algorithm for a letter-based representation of all-pair
 Computational and Graphical Statistics 13 (2004), insert-absorb-sweep. Own implementation.
 
 Symbols are a..z, then A..Z, then these with a number: a2, b2, ..., Z2, a3, ... A letter and the digits after it are
-one symbol, so a string of symbols reads in one way only; `split_letters` does it.
+one symbol, so a string of symbols is unambiguous; `split_letters` parses it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _Column = frozenset[int]  # the groups that carry one letter
 
 
 def compact_letters(differ: BoolArray, order: Sequence[int] | None = None) -> list[str]:
-    """The letters of each group, by group index.
+    """Returns the letters of each group, by group index.
 
-    differ: symmetric, differ[i, j] tells whether groups i and j differ; the diagonal is not read. order: the groups
-    from best to worst (default: as given); the first letter goes to the best.
+    differ: symmetric; differ[i, j] means that groups i and j differ; the diagonal is ignored. order: the groups from
+    best to worst (default: as given); the best gets the first letter.
     """
     count = len(differ)
     order = list(range(count)) if order is None else list(order)
@@ -44,18 +44,18 @@ def compact_letters(differ: BoolArray, order: Sequence[int] | None = None) -> li
 
 
 def letter_symbol(index: int) -> str:
-    """The symbol of the letter with this index, from 0."""
+    """Returns the symbol of the letter with this index, from 0."""
     number, letter = divmod(index, len(string.ascii_letters))
     return string.ascii_letters[letter] + (str(number + 1) if number else "")
 
 
 def split_letters(letters: str) -> list[str]:
-    """The symbols of one group's letters."""
+    """Splits one group's letters into symbols."""
     return re.findall(r"[A-Za-z]\d*", letters)
 
 
 def _insert(columns: Sequence[_Column], i: int, j: int) -> list[_Column]:
-    """Split every column that says i and j do not differ."""
+    """Splits every column that contains both i and j."""
     split: list[_Column] = []
     for column in columns:
         split += [column - {i}, column - {j}] if i in column and j in column else [column]
@@ -63,7 +63,7 @@ def _insert(columns: Sequence[_Column], i: int, j: int) -> list[_Column]:
 
 
 def _absorb(columns: Sequence[_Column]) -> list[_Column]:
-    """Drop columns that lie within another."""
+    """Drops columns that are subsets of another."""
     kept: list[_Column] = []
     for column in sorted(set(columns), key=len, reverse=True):
         if column and not any(column <= other for other in kept):
@@ -72,7 +72,7 @@ def _absorb(columns: Sequence[_Column]) -> list[_Column]:
 
 
 def _sweep(columns: Sequence[_Column]) -> list[_Column]:
-    """Take a letter from a group wherever the group's other letters already say all that this one says."""
+    """Removes a letter from a group if the group's other letters cover all groups that share it."""
     swept = list(columns)
     for index in range(len(swept)):
         for group in sorted(swept[index]):

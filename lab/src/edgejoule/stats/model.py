@@ -1,4 +1,4 @@
-"""What an analysis says: groups, pairs and the tables they rest on, ready for JSON."""
+"""The results of an analysis: groups, pairs and tables, with their JSON form."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Group:
         return label_of(self.levels)
 
     def to_json(self) -> Json:
-        """One entry of "groups"."""
+        """Returns one entry of "groups"."""
         return {
             "levels": dict(self.levels),
             "n": self.n,
@@ -96,7 +96,7 @@ class Pair:
     equivalent: bool | None = None
 
     def to_json(self) -> Json:
-        """One entry of "pairs"."""
+        """Returns one entry of "pairs"."""
         return {
             "a": dict(self.a),
             "b": dict(self.b),
@@ -117,10 +117,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Best:
-    """A group against the best of the others: Hsu's constrained interval on the scale of analysis.
+    """A group compared with the best of the others: Hsu's constrained interval on the scale of analysis.
 
-    ratio, ratio_ci: on the log scale only. is_best: the interval excludes that another is better. can_be_best: it does
-    not exclude that the group itself is the best. Neither is claimed of groups that lie closer than min_ratio.
+    ratio, ratio_ci: only on the log scale. is_best: the interval excludes that another group is better. can_be_best:
+    the interval does not exclude that this group is the best. A group within min_ratio of another can be the best but
+    is never is_best.
     """
 
     levels: dict[str, str]
@@ -132,7 +133,7 @@ class Best:
     is_best: bool
 
     def to_json(self) -> Json:
-        """One entry of "to_best"."""
+        """Returns one entry of "to_best"."""
         return {
             "levels": dict(self.levels),
             "difference": finite(self.difference),
@@ -146,7 +147,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Precision:
-    """A declared precision of each mean: how many runs it takes, and what Stein's second stage would promise."""
+    """A declared precision of each mean: the number of runs that it needs, and Stein's second stage."""
 
     declared: float
     have: int
@@ -154,7 +155,7 @@ class Precision:
     stein: Stein
 
     def to_json(self) -> Json:
-        """Runs of each group: in all, and more."""
+        """Returns runs per group, in total ("needed") and beyond the existing ones ("more")."""
         more = self.needed.more(self.have)
         return {
             "declared": self.declared,
@@ -167,7 +168,7 @@ class Precision:
 
 @dataclass(frozen=True)
 class LookTaken:
-    """Which declared look this is (from 1); decided: pairs whose p is below this look's level."""
+    """A look of a sequential design. look: its number, from 1. decided: pairs with p below this look's level."""
 
     looks: Looks
     look: int
@@ -185,7 +186,7 @@ class LookTaken:
         return self.last or self.decided == self.pairs
 
     def to_json(self) -> Json:
-        """The plan, the look and the decision."""
+        """Returns the plan, the look and the decision."""
         return {
             "looks": self.looks.to_json(),
             "look": self.look,
@@ -200,9 +201,9 @@ class LookTaken:
 class AnalysisResult:
     """The analysis of one response. Groups are ordered from best to worst; the first letter marks the best.
 
-    n: observations used, loads x cells where runs share loads. modelled, min_ratio: see `analyse`. omnibus: of the
-    declared test where it is not the table of variance. effect_name: hedges_g or cliffs_delta. to_best: empty where
-    nothing is judged, and for ranks. notes: what a reader must know, in sentences without full stop.
+    n: observations used; loads x cells if runs share loads. modelled, min_ratio: see `analyse`. omnibus: of the
+    declared test; None for tukey, whose omnibus test is the ANOVA. effect_name: hedges_g or cliffs_delta. to_best:
+    empty for modelled values and ranks. notes: limitations, sentences without full stop.
     """
 
     response: str
@@ -232,11 +233,11 @@ class AnalysisResult:
 
     @property
     def judged(self) -> bool:
-        """Whether groups can be called different: modelled values need the least ratio that their model resolves."""
+        """Whether groups can be called different: modelled values need a min_ratio."""
         return not self.modelled or self.min_ratio is not None
 
     def to_json(self) -> Json:
-        """The form of `edgejoule analyse --json`; a figure that does not exist is null."""
+        """Returns the output of `edgejoule analyse --json`; a missing figure is null."""
         return {
             "response": self.response,
             "factors": list(self.factors),
@@ -288,11 +289,11 @@ class AnalysisBy:
 
     @property
     def extremes(self) -> tuple[Extremes, ...]:
-        """The lowest and the highest median of each level, as Liu, Wang and Chen print them in table 2."""
+        """The lowest and the highest median of each level, as in table 2 of Liu, Wang and Chen."""
         return tuple(extremes_of(level, analysis) for level, analysis in self.analyses.items())
 
     def to_json(self) -> Json:
-        """{"by", "analyses": [{"level", ...an Analysis}], "extremes": [{"level", "lowest", "highest"}]}."""
+        """Returns {"by", "analyses": [{"level", ...}], "extremes": [{"level", "lowest", "highest"}]}."""
         return {
             "by": self.by,
             "analyses": [{"level": level, **analysis.to_json()} for level, analysis in self.analyses.items()],
@@ -308,13 +309,13 @@ class AnalysisBy:
 
 
 def extremes_of(level: str, analysis: AnalysisResult) -> Extremes:
-    """The analysis's groups with the lowest and the highest median."""
+    """Returns the groups with the lowest and the highest median."""
     ordered = sorted(analysis.groups, key=lambda group: group.median)
     return Extremes(level, ordered[0], ordered[-1])
 
 
 def finite(value: float | None) -> float | None:
-    """The value, None if it is not finite: JSON has no nan."""
+    """Returns the value, or None if it is not finite, because JSON has no nan."""
     return value if value is not None and math.isfinite(value) else None
 
 

@@ -1,4 +1,4 @@
-"""The rows of a table that an analysis can use: complete ones, with numbers where numbers must be."""
+"""Selects the complete rows of a table and converts columns to numbers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Columns = Mapping[str, Sequence[object]]
 
 
 def missing(value: object) -> bool:
-    """None or NaN."""
+    """Returns whether the value is None or NaN."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def complete_rows(table: Columns, needed: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Rows without a missing value in the columns `needed`, and a note where rows were dropped."""
+    """Returns the rows without a missing value in the columns `needed`, and a note if rows were dropped."""
     total = len(table[needed[0]])
     if len({len(table[name]) for name in needed}) > 1:
         raise DataError("the columns differ in length")

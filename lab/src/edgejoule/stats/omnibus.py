@@ -1,4 +1,4 @@
-"""One test over all groups at once, beside the table of variance: Welch's or Kruskal and Wallis's."""
+"""The result of an omnibus test beside the ANOVA: Welch's F or Kruskal-Wallis."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Omnibus:
-    """name: for people. df2: None for a chi-squared statistic. effect_name: omega2 or epsilon2, not clamped at 0."""
+    """An omnibus test. df2: None for a chi-squared statistic. effect_name: omega2 or epsilon2, not clamped at 0."""
 
     name: str
     statistic: float
@@ -18,7 +18,7 @@ class Omnibus:
     effect: float
 
     def to_json(self) -> dict[str, object]:
-        """All fields; None is null."""
+        """Returns all fields; the effect is named by effect_name."""
         return {
             "name": self.name,
             "statistic": self.statistic,

@@ -1,4 +1,4 @@
-"""What the caller of `analyse` may choose, and the refusal of what contradicts itself."""
+"""The options of `analyse` and their validation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Choice = TypeVar("_Choice", Scale, Better, SsType, DeclaredTest)
 
 
 class AnalyseOptions(TypedDict, total=False):
-    """Keyword arguments of `analyse`; what each means stands there."""
+    """Keyword arguments of `analyse`, which documents them."""
 
     block: str | None
     unit: str | None
@@ -46,7 +46,7 @@ class AnalyseOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Options:
-    """The same, checked and with the defaults filled in."""
+    """Validated options with defaults."""
 
     response: str
     factors: tuple[str, ...]
@@ -72,12 +72,12 @@ class Options:
 
     @property
     def judged(self) -> bool:
-        """See Analysis.judged."""
+        """See AnalysisResult.judged."""
         return not self.modelled or self.min_ratio is not None
 
     @property
     def columns(self) -> list[str]:
-        """The columns that a row must have."""
+        """The columns in which a row must have values."""
         return [self.response, *self.factors, *(name for name in (self.block, self.unit, self.order) if name)]
 
 
