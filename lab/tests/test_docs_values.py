@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
@@ -257,3 +258,23 @@ def test_versions_of_python_are_those_that_the_package_takes() -> None:
     (least,) = re.findall(r">=(3\.\d+)", PACKAGING["requires-python"])
     for page in pages():
         assert [v for v in re.findall(r"Python (3\.\d+)", read(page)) if v != least] == [], page
+
+
+# Versions and bars.
+
+
+def test_the_releases_of_rocksdb_that_pages_name_are_those_that_eco_offloads() -> None:
+    """eco knows the text form of each release that it offloads."""
+    source = read("eco/offload/compaction_text.cc")
+    releases = re.findall(r'same_release\(release, "([\d.]+)"\)\) return TextForm', source)
+    assert len(releases) == 2
+    for page in ("eco/README.md", "docs/tutorials/federation.md"):
+        assert f"RocksDB {releases[0]} and {releases[1]}" in read(page)
+
+
+def test_the_drivers_bars_are_those_of_its_benchmark() -> None:
+    source = read("driver/bench/null_database.py")
+    (bars,) = re.findall(r"^BARS_NS = (\{[^}]*\})", source, re.MULTILINE)
+    (rss,) = re.findall(r"^RSS_BAR_MB = (\d+)", source, re.MULTILINE)
+    rows = re.findall(r"^\| ([^|]+) \|.*\| (\d+) \|$", read("driver/README.md"), re.MULTILINE)
+    assert dict(rows) | {**{k: str(v) for k, v in ast.literal_eval(bars).items()}, "peak RSS, MB": rss} == dict(rows)
