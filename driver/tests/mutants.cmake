@@ -1,5 +1,5 @@
 # Mutants that an assertion must catch: one source of the driver with one piece of text replaced, linked before the
-# library, so that it takes the place of its own, with a program that compares nothing (assertions_scenario.cc).
+# library, so that it replaces the library's file, with a program that compares nothing (assertions_scenario.cc).
 add_library(driver-scenario OBJECT assertions_scenario.cc)
 target_link_libraries(driver-scenario PRIVATE edgejoule_driver_run edgejoule_flags)
 

@@ -152,7 +152,7 @@ def one_round(kind: str, build: Path, number: int, seconds: int) -> tuple[float,
 
 
 def enter_namespace() -> None:
-    """This process runs on in a network of its own, where packets to DROPPED are lost."""
+    """This process runs on in a separate network, where packets to DROPPED are lost."""
     if os.environ.get("BLACK_HOLE_INSIDE"):
         for line in (
             "ip link set lo up",

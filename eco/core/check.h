@@ -1,4 +1,4 @@
-// Assertions. What is a mistake in eco, and not in its input, throws Mistake: the entries that RocksDB calls catch it,
+// Assertions. A mistake in eco, not in its input, throws Mistake: the entries that RocksDB calls catch it,
 // and from then on every job is compacted at home.
 //
 //   ECO_CHECK(decision.target < servers.size(), decision.target, servers.size());

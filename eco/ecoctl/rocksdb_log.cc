@@ -110,7 +110,7 @@ class Parser {
     family.said.emplace(line.thread);
   }
 
-  // Statistics: "Cumulative stall: 00:00:0.510 H:M:S, 49.9 percent", on a line without a time of its own.
+  // Statistics: "Cumulative stall: 00:00:0.510 H:M:S, 49.9 percent", on a line without a time.
   void take_dump(const std::string& raw) {
     int hours = 0, minutes = 0;
     double seconds = 0;

@@ -62,7 +62,7 @@ class Service final : public PortableCompactionService, public CompactionService
 
   Monitor& monitor() { return monitor_; }
 
-  // From now on every job is compacted here. What is at workers is given up.
+  // From now on every job is compacted locally. Jobs at workers are given up.
   void end_use(const Mistake& mistake) noexcept try {
     {
       const std::lock_guard lock(mutex_);

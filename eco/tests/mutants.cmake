@@ -1,5 +1,5 @@
 # Mutants that eco-core-tests must catch: one source of core/ with one piece of text replaced, linked before the library,
-# so that it takes the place of its own.
+# so that it replaces the library's file.
 function(eco_mutant name file old new)
   set(source_path ${CMAKE_CURRENT_SOURCE_DIR}/../core/${file})
   file(READ ${source_path} source)

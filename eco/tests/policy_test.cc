@@ -198,7 +198,7 @@ TEST(Policies, a_server_at_the_limit_of_its_load_takes_a_job) {
   EXPECT_EQ(federation.place("eco"), "medium");
 }
 
-// --- what is not known ---
+// --- unknown values ---
 
 TEST(Policies, none_offloads_from_a_server_that_knows_nothing_of_compactions) {
   Federation federation;

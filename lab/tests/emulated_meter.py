@@ -43,7 +43,7 @@ class EmulatedMeter:
 class SteadyMeter(EmulatedMeter):
     """Reads one power every 10 ms and keeps the readings until it is polled: a machine too busy to poll loses none.
 
-    theirs_ns: the clock that its times are on, made of this host's; None: this host's own. interval_s: what it says
+    theirs_ns: the clock that its times are on, derived from this host's; None: this host's. interval_s: what it reports
     of itself. breaks: poll() raises.
     """
 

@@ -1,4 +1,4 @@
-"""An experiment of `edgejoule exec` with made runs, in a store: what is shown of it needs no program and no meter."""
+"""An experiment of `edgejoule exec` with made runs, in a store: its views need no program and no meter."""
 
 from __future__ import annotations
 

@@ -310,7 +310,7 @@ def test_a_recording_without_markers_is_refused(tmp_path: Path) -> None:
 
 
 def slow_recording(seed: int, interval_s: float = 1.0) -> tuple[Trace, list[StageRun], float]:
-    """What a USB tester logs of the stages: a sample a second, on a clock of its own."""
+    """A USB tester's log of the stages: a sample a second, on a different clock."""
     machine = VirtualMachine(seed)
     runs = drive(make_stages(CPUS, 3, seed, storage=False, network=False), machine, StageTiming(2.0, 8.0))
     rng = np.random.default_rng([seed, 5])

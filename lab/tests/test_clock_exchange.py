@@ -153,7 +153,7 @@ def test_too_few_answers_are_no_comparison() -> None:
         offset_of([Exchange(0, 1, 1, 2)] * 2, lost=7)
 
 
-# A real responder on loopback, with a clock of its own.
+# A real responder on loopback, with a different clock.
 
 
 def other_clock_ns() -> int:

@@ -124,7 +124,7 @@ def test_what_pages_of_this_repository_name_exists() -> None:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A repository whose pages name what it has."""
+    """A repository whose pages name only existing files."""
     for name, text in {
         "docs/where.md": "# Where\n\n| a meter | `src/a.c`, `src/`, `src/NAME.c` |\n",
         "docs/guide.md": "# A guide, `first`\n\n[source](../src/a.c) [below](#steps-1) `src/a.c` `a/b`\n\n"
@@ -182,7 +182,7 @@ def test_every_page_begins_with_its_reader_and_purpose(tree: Path) -> None:
 
 
 def unnamed_responses(dictionary: str) -> list[str]:
-    """Responses without a row of their own. Latencies have one row for all."""
+    """Responses without a row. Latencies have one row for all."""
     rows = [line.split("|")[1] for line in dictionary.splitlines() if line.startswith("|")]
     named = {name for row in rows for name in CODE.findall(row)}
     return [name for name in RESPONSES if not is_latency(name) and name not in named]

@@ -1,4 +1,4 @@
-"""The doctor tells what a machine says of itself, why the rest is not known, and what to change first."""
+"""The doctor reports a machine's facts, why others are unknown, and what to change first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environment is what the machine says of itself; what it does not say is null."""
+"""The environment holds the machine's facts; unknown ones are null."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from edgejoule.study.executions import Execution, _of_database, totals_of
 
 
 def end_event(components: dict[str, dict[str, int]], **writes: int) -> dict[str, object]:
-    """The part of the driver's end event that tells syncs and writes."""
+    """The part of the driver's end event with syncs and writes."""
     latencies = [
         {"operation": operation, "measure": "service", "returns": {"OK": count, "BUSY": 50}}
         for operation, count in writes.items()
@@ -27,7 +27,7 @@ def test_syncs_are_not_reported_where_the_database_does_not_count_them_or_nothin
 
 
 def execution(io: dict[str, int] | None, device_flushes: int | None = 6) -> Execution:
-    """With the parts of the driver's events that tell requests."""
+    """Adds the driver's events with requests."""
     usage = {"device_reads": 2, "device_writes": 20, "device_flushes": device_flushes, "device_write_bytes": 6000}
     usage |= dict.fromkeys(("cpu_user_ns", "cpu_system_ns", "process_write_bytes"), 3000)
     end = {

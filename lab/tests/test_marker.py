@@ -1,4 +1,4 @@
-"""The marker burst in a power trace: found where it is, with an uncertainty that holds, and not found elsewhere."""
+"""The marker burst in a power trace: detected at its place, with an uncertainty that holds, and nowhere else."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_a_burst_records_when_the_cpus_were_busy() -> None:
     with Burners(1) as burners:
         try:
             made = burst(burners)
-        except DataError:  # a machine that others keep busy: told, which is all that can be asked
+        except DataError:  # on a busy machine a message is all that can be required
             return
     times = [t for interval in made.busy_ns for t in interval]
     assert times == sorted(times)

@@ -1,4 +1,4 @@
-"""What other programs did during a run: told from what its own processes did, and flagged where it is too much."""
+"""Other programs' load during a run: separated from the run's own, and flagged above the limit."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def machine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Machine]
 
 
 def during(machine: Machine, seconds: float, monkeypatch: pytest.MonkeyPatch, **changes: object) -> OtherPrograms:
-    """What is found after so many seconds in which the machine's counters became those. Idle: what nobody used."""
+    """Returns the result after that many seconds with these counters. Idle: unused CPU time."""
     times = iter((1000.0, 1000.0 + seconds))
     monkeypatch.setattr(time, "monotonic", lambda: next(times))
     begin = machine.look()
@@ -198,7 +198,7 @@ run_s_min = 0
 
 
 def study(folder: Path) -> tuple[list[Run], str]:
-    """Its runs, and what it said. In a process of its own, so that what a test starts is not the study's."""
+    """Returns its runs and output. Runs in a separate process, so that a test's children are not the study's."""
     (folder / "experiment.toml").write_text(SPEC)
     command = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", "run", "experiment.toml"]
     done = subprocess.run([*command, "--store", "store.db"], cwd=folder, capture_output=True, text=True, timeout=120,
@@ -242,7 +242,7 @@ def test_a_program_that_computes_and_writes_beside_a_real_study_is_reported_ever
 
 
 def test_what_the_study_itself_computes_and_writes_is_not_counted_as_other_programs(tmp_path: Path) -> None:
-    """A real look around a child that works: its time and bytes are the run's own, on a noisy machine too."""
+    """A real measurement around a child that works: its time and bytes are the run's own, on a noisy machine too."""
     begin = look()
     work = "import time\nwhile time.process_time() < 0.5: pass\nopen('f', 'wb').write(bytes(8_000_000))"
     subprocess.run([sys.executable, "-c", work], cwd=tmp_path, check=True)

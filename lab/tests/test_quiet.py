@@ -1,4 +1,4 @@
-"""How long a database stands open and quiet, what the driver is told, and what its events say of it."""
+"""How long a database stands open and quiet, the driver's options, and its events about it."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ NAMES = ("energy_j", "power_idle_w", "energy_net_j", "power_quiet_w", "energy_ne
 
 
 class Board:
-    """A board that tells 5 V and its current on a line, all the time."""
+    """A board that continuously prints 5 V and its current."""
 
     def __init__(self) -> None:
         self.amperes, self.wobble = 0.4, 0.0

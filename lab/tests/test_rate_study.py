@@ -1,4 +1,4 @@
-"""Studies at a fixed rate with the real driver: what is kept of the rate, and of latencies from the due time."""
+"""Studies at a fixed rate with the real driver: the stored rate, and latencies from the due time."""
 
 from __future__ import annotations
 

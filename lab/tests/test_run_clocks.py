@@ -137,7 +137,7 @@ def by_exchange(store: Store, *, drift: float = 80e-6) -> tuple[Energy, dict, tu
 
 
 def within(found: Energy) -> bool:
-    """The truth lies in the k=2 interval, and that is narrow enough to tell an eighth of a second of its step."""
+    """The truth lies in the k=2 interval, and that is narrow enough to resolve an eighth of a second."""
     assert found.energy_j is not None
     assert found.uncertainty_k2_j is not None
     return abs(found.energy_j - TRUE_J) <= found.uncertainty_k2_j < 1
@@ -316,7 +316,7 @@ def test_a_marker_that_others_prevented_is_reported_and_not_flagged(
 
 
 def steady(clocks: TwoClocks | None, interval_s: float = 0.01) -> SteadyMeter:
-    """5 W, told with the times of the meter's host, or with this one's."""
+    """5 W, with the times of the meter's host, or of this one."""
     return SteadyMeter("trace", Domain.BOARD, 5.0, clocks.as_theirs if clocks else None, interval_s)
 
 

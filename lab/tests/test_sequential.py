@@ -1,4 +1,4 @@
-"""A sequential design looks when it declared to, stops where its own level allows it, and keeps every look."""
+"""A sequential design looks at the declared times, stops by its level, and stores every look."""
 
 from __future__ import annotations
 

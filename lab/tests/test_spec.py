@@ -302,7 +302,7 @@ def test_the_digest_knows_what_is_measured_from_what_is_asked(tmp_path: Path) ->
     assert load_spec(path, ["fixed.recordcount=1001"]).digest() != plain
 
 
-#: Digests of the experiments as of commit 6d90a66, before there were commands: stored experiments are found by them.
+#: Digests of the experiments as of commit 6d90a66, before there were commands: they identify stored experiments.
 DIGESTS: dict[str, str] = json.loads(Path(__file__).with_name("spec_digests.json").read_text())
 
 

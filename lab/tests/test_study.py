@@ -111,7 +111,7 @@ class Bench:
 
 @pytest.fixture(scope="session", autouse=True)
 def _little_is_looked_at_beforehand() -> Iterator[None]:
-    """A study in this process looks at the machine for milliseconds; one in a process of its own as it does."""
+    """Shortens the check of the machine to milliseconds for a study in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study, "SPEED_S", 0.005)
         patch.setattr(environment, "BUSY_WINDOW_S", 0.02)
@@ -125,7 +125,7 @@ def bench(tmp_path: Path) -> Bench:
 
 @pytest.fixture(scope="session")
 def both_databases(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    """A finished study of a run each, to be looked at."""
+    """A finished study with one run per cell."""
     bench = Bench(tmp_path_factory.mktemp("both"))
     finished(bench("run", "experiment.toml", "--set", "design.replications=1"))
     return bench
@@ -268,7 +268,7 @@ def test_an_unknown_name_is_refused_before_anything_is_written(
 
 @contextlib.contextmanager
 def asked_anew() -> Iterator[None]:
-    """What is known of the driver is forgotten, before and after."""
+    """Clears the cache about the driver, before and after."""
     known = (databases.driver_path, databases.adapters, databases.driver_digest)
     for each in known:
         each.cache_clear()
@@ -503,7 +503,7 @@ def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str], li
 def stored_runs(bench: Bench) -> int:
     try:
         return bench.counts().get("finished", 0)
-    except EdgejouleError:  # the store is being made while we look
+    except EdgejouleError:  # the store is being created meanwhile
         return 0
 
 
@@ -595,7 +595,7 @@ def test_a_cold_cache_and_a_memory_limit_without_the_rights_are_refused_with_the
 
 @pytest.fixture
 def bench_on_disk() -> Iterator[Bench]:
-    """What is in a tmpfs, as /tmp may be, is always in memory and never read from a disk."""
+    """Files in a tmpfs, which /tmp may be, are always in memory."""
     with tempfile.TemporaryDirectory(prefix="edgejoule-study-", dir="/var/tmp") as folder:
         yield Bench(Path(folder))
 

@@ -71,7 +71,7 @@ def response(design: Spec, runs: Sequence[Run], blocks: int) -> ResponseFinding:
 
 
 def study(design: Spec, rng: np.random.Generator, length_s: float, sd: float) -> ResponseFinding:
-    """The blocks and looks of one study, as edgejoule.study.study takes them."""
+    """The blocks and looks of one study, as edgejoule.study.study runs them."""
     runs: list[Run] = []
     noted, total = 0, 500
     for made, block in enumerate(blocks_of(design, rng, length_s, sd), 1):

@@ -210,7 +210,7 @@ TEST_F(Federation, one_of_three_nats_servers_may_fail) {
   teach();
   nats->server(0).signal(SIGKILL);
   (void)nats->server(0).wait();
-  // Those that were connected there find another; the lease is renewed, or taken anew, by the two that are left.
+  // Servers connected there find another; the remaining two renew or take the lease.
   const std::string after = agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3);
   ASSERT_NE(after, "");
   EXPECT_TRUE(places(named("a"), "c", after));
@@ -293,7 +293,7 @@ TEST_F(Federation, the_kill_switch_stays_on_when_nats_loses_what_it_kept) {
   ASSERT_TRUE(named("b").kill(true).ok());
   for (Ecod* server : all) ASSERT_TRUE(eventually([&] { return server->view().settings().local_only(); }));
   nats->lose_storage();
-  // One that begins anew knows only what NATS keeps.
+  // A restarted one knows only what NATS stores.
   named("c").process().signal(SIGTERM);
   EXPECT_EQ(named("c").process().wait(), 0);
   named("c").forget_process();

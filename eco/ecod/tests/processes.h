@@ -23,7 +23,7 @@ namespace eco::test {
 // Ports that were free a moment ago.
 [[nodiscard]] std::vector<int> free_ports(std::size_t count);
 
-// The whole answer of a server on loopback; empty: there is none.
+// The whole answer of a server on loopback; empty without one.
 [[nodiscard]] std::string http_get(int port, const std::string& path);
 
 class Process {
@@ -67,7 +67,7 @@ class Nats {
   std::vector<std::unique_ptr<Process>> servers_;
 };
 
-// An ecod with sockets and state in a folder of its own.
+// An ecod with sockets and state in a separate folder.
 class Ecod {
  public:
   static constexpr const char* fast = "beat_ms = 100\nalive_ms = 600\nlease_ms = 1000\nplace_timeout_ms = 100\n";

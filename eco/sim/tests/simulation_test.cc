@@ -94,7 +94,7 @@ TEST(Simulation, jobs_are_recorded_with_what_was_predicted_before) {
   EXPECT_TRUE(run(spec, "local").jobs.empty());
 }
 
-// To send and receive their tables takes time, too: what is learnt of one kind says little of the other.
+// To send and receive their tables takes time, too: one kind's model predicts the other badly.
 TEST(Simulation, own_and_others_jobs_are_predicted_apart) {
   Spec spec = stalling();
   spec.records = true, spec.duration_s = 2000;

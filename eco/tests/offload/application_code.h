@@ -1,4 +1,4 @@
-// What an application may have of its own, in part under names of RocksDB's; and RocksDB's own objects.
+// An application's own objects, in part under names of RocksDB's; and RocksDB's own objects.
 #pragma once
 
 #include <rocksdb/compaction_filter.h>

@@ -382,7 +382,7 @@ TEST(Offload, what_an_earlier_process_left_is_removed_before_the_first_job) {
   EXPECT_EQ(bed.difference(), Difference{});
 }
 
-// RocksDB tells no end of a compaction that it drops because the database closes.
+// RocksDB reports no end of a compaction that it drops because the database closes.
 TEST(Offload, a_database_that_closes_under_a_job_leaves_nothing_behind) {
   std::weak_ptr<eco::CompactionService> service;
   {

@@ -1,4 +1,4 @@
-// A program with a database: `eco-program MODE FOLDER`. It says "done", or what is wrong. Built twice: with the shared
+// A program with a database: `eco-program MODE FOLDER`. It prints "done" or the error. Built twice: with the shared
 // library of RocksDB, and with RocksDB linked statically.
 #include <rocksdb/db.h>
 #include <rocksdb/utilities/transaction_db.h>

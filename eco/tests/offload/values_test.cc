@@ -1,4 +1,4 @@
-// A worker never produces other contents than RocksDB here would: what it could compact otherwise stays local.
+// A worker never produces other contents than RocksDB here would: jobs that it could compact differently stay local.
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -236,7 +236,7 @@ TEST(Values, in_the_reverse_order_with_subcompactions_are_right_in_shadow_mode) 
   EXPECT_GT(placer->asked, 3);
 }
 
-// RocksDB's result of a job elsewhere does not tell which blob files its tables need.
+// RocksDB's result of a job elsewhere does not list the blob files that its tables need.
 TEST(Values, in_blob_files_of_earlier_options_are_kept) {
   rocksdb::Options blobs = small_tables();
   blobs.enable_blob_files = true;

@@ -1,4 +1,4 @@
-"""`[workloads.X] command` is read whole or refused with file, line and key; what it runs is part of its identity."""
+"""`[workloads.X] command` is read whole or refused with file, line and key; the program is part of its identity."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from .supervised import alive, all_ended, await_processes, command, new_token, p
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
 
-# A process that nothing but SIGKILL ends, in a session of its own, below a parent that has exited.
+# A process that only SIGKILL ends, in a separate session, below a parent that has exited.
 STUBBORN = """
 import os, signal, time
 if os.fork() == 0:

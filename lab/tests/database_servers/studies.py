@@ -59,7 +59,7 @@ def needs(database: str) -> None:
 
 
 class Study:
-    """A study in a folder of its own."""
+    """A study in a separate folder."""
 
     def __init__(self, folder: Path, database: str, factor: str = "", fixed: str = "", workload: str = "") -> None:
         needs(database)

@@ -1,4 +1,4 @@
-"""What a study asks of every server by one name, durability and replication_factor, in each server's own words."""
+"""The settings durability and replication_factor, translated to each server's own settings."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ SOON_S = 120  # on a loaded machine; no limit of the driver's own is as short
 
 
 class Client:
-    """The driver against a server, its words, and its events so far."""
+    """The driver against a server, its output, and its events so far."""
 
     def __init__(self, server: DatabaseServer, folder: Path, command: str, *more: str) -> None:
         limits = {f"{name}_ms": LIMIT_MS for name in ("reconnect", "timeout", "connect_timeout")}

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.server
 
 
 def two_runs(folder: Path, **more: str) -> Study:
-    """The first is long; of the second only that it is done is looked at."""
+    """The first is long; the second is only checked for completion."""
     study = Study(folder, "redis", '"redis.persistence" = ["none", "rdb"]', **more)
     text = (folder / "experiment.toml").read_text()
     rule = '[[when]]\n"redis.persistence" = "none"\nset = { operationcount = 0, maxexecutiontime = 60 }\n'

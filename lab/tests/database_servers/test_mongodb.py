@@ -206,7 +206,7 @@ def test_a_study_runs_to_its_end_and_names_the_server_wherever_it_shows(tmp_path
     assert (end["failures"], end["not_found"], end["verify_failures"]) == (0, 0, 0)
     done = {x["operation"]: x["count"] for x in end["latencies"] if x["measure"] == "service"}
     counted = run.facts["server"]["operations"]
-    assert counted["query"] == done["READ"] + 1  # the look whether the collection is empty
+    assert counted["query"] == done["READ"] + 1  # the check whether the collection is empty
     assert counted["update"] == done["UPDATE"]
     if not REAL:
         (report,) = (tmp_path / "results").glob("*.html")

@@ -72,7 +72,7 @@ def test_citus_keeps_each_row_as_often_as_the_study_says(tmp_path: Path) -> None
 
 
 def test_without_citus_a_study_reports_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with tempfile.TemporaryDirectory() as folder:  # not below pytest's own, where the user postgres may not look
+    with tempfile.TemporaryDirectory() as folder:  # not below pytest's own, which the user postgres may not read
         Path(folder).chmod(0o755)
         programs = Path(folder, "bin")
         programs.mkdir()

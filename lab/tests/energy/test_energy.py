@@ -319,7 +319,7 @@ def test_baselines_that_do_not_belong_together_are_not_interpolated() -> None:
 
 
 def net_of_nothing_j(interpolate) -> float:
-    """What is left of a run that did nothing while the machine's power rose steadily. Nothing, if all is right."""
+    """Returns the net energy of an idle run while the machine's power rose steadily: about 0."""
     trace = ideal_trace(ValueKind.INSTANT)
     rising = dataclasses.replace(trace, value=2.0 + 0.3 * np.arange(len(trace.value)) * STEP_S)
     net = net_energy(energy(rising, *RUN), interpolate(*windows(rising), *RUN))

@@ -1,4 +1,4 @@
-"""A device polled faster than it renews its value: the period is found, and the budget holds; with mutants."""
+"""A device polled faster than it renews its value: the period is estimated, and the budget holds; with mutants."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_period_is_found_whatever_its_ratio_to_the_polls(polls: float) -> No
 
 
 def none_is_told_of(trace_of, runs: int = 40) -> float:
-    """The share of random traces of which a period is told."""
+    """Returns the share of random traces with an estimated period."""
     rng = np.random.default_rng(seed())
     return float(np.mean([renewal_of(trace_of(rng)) is not None for _ in range(runs)]))
 

@@ -1,4 +1,4 @@
-"""docs/tutorials/federation.md: its blocks work as they stand, and what it names exists."""
+"""docs/tutorials/federation.md: its blocks work unchanged, and its names exist."""
 
 from __future__ import annotations
 

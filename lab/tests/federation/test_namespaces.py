@@ -1,4 +1,4 @@
-"""Networks of namespaces: between servers, as fast as they were told, and gone afterwards. Needs root."""
+"""Networks of namespaces: between servers, with the configured rate, and removed afterwards. Needs root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""libeco-preload.so leaves programs alone that bring a RocksDB of their own: they run as without it, and say why."""
+"""Programs with their own RocksDB run under libeco-preload.so as without it, and report why."""
 
 from __future__ import annotations
 

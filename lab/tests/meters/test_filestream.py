@@ -1,4 +1,4 @@
-"""Meters that read files by the native sampler: the same values as polled, in blocks; without it, slower and told."""
+"""Meters that read files by the native sampler: equal values, in blocks; without it, slower, with a message."""
 
 from __future__ import annotations
 

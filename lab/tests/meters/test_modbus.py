@@ -122,7 +122,7 @@ def test_an_instrument_that_does_not_answer_is_refused_at_open_with_the_remedy()
 
 @contextlib.contextmanager
 def serving(make: Callable[[], object]) -> Iterator[None]:
-    """pymodbus's server in a thread of its own."""
+    """pymodbus's server in a separate thread."""
     loop = asyncio.new_event_loop()
     ready = threading.Event()
     servers = []

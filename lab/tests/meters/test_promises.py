@@ -1,4 +1,4 @@
-"""Meters that read files, commands, plugs and testers keep what they state; one with a defect is found out."""
+"""Meters that read files, commands, plugs and testers keep their stated accuracy; a defective one is detected."""
 
 from __future__ import annotations
 

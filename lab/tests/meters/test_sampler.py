@@ -93,7 +93,7 @@ def test_the_listener_hears_the_primary_domains_power_summed() -> None:
         wait_for(lambda: len(heard) >= 2)
         sampler.stop()
     assert all(live.power_w is not None for live in heard)
-    # 0.1 s at 30 W is several wraps of 1 J: only the sum of differences modulo the wrap is told
+    # 0.1 s at 30 W is several wraps of 1 J: only the sum of differences modulo the wrap is known
     assert all(0 <= live.power_w <= 2 / 0.1 for live in heard if live.power_w is not None)
 
 

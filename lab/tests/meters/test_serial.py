@@ -48,7 +48,7 @@ class Wire:
 
 
 class Ticks:
-    """A clock that moves by 10 ms at each look, and a sleep that does not wait."""
+    """A clock that moves by 10 ms at each reading, and a sleep that does not wait."""
 
     def __init__(self) -> None:
         self.now_ns = 0

@@ -1,4 +1,4 @@
-"""USB testers: a real frame, emulated ones over a pseudo terminal, and what is no frame."""
+"""USB testers: a real frame, emulated ones over a pseudo terminal, and bytes that are no frame."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Design:
-    """What a synthetic experiment looks like.
+    """The shape of a synthetic experiment.
 
     failed: run index -> cause. missing: (response, run index) -> reason. shift: response -> added to every value.
     methods: run index -> method, where it is not the others'. without: (response, workload) that has

@@ -70,7 +70,7 @@ def packed(make_store: MakeStore, tmp_path: Path) -> Path:
 
 
 def changed(path: Path, change: Callable[[Tables], None], name: str = "changed.zip") -> Path:
-    """The bundle with other rows and the right hashes. JSON columns are given to `change` as what they hold."""
+    """The bundle with other rows and the right hashes. `change` receives JSON columns parsed."""
 
     def rewrite(members: dict[str, bytes]) -> None:
         names = [n for n in members if n.startswith("tables/")]
@@ -105,7 +105,7 @@ def read_all(store: Path, run: int = 1) -> list[Result]:
 
 
 def broken(results: list[Result]) -> list[str]:
-    """What ended with a traceback, in words."""
+    """Describes the parts that ended with a traceback."""
     return [repr(r.exception) for r in results if r.exception and not isinstance(r.exception, SystemExit)]
 
 
@@ -344,7 +344,7 @@ def mutations(draw: st.DrawFn) -> Callable[[Tables], None]:
 
 
 def put(node: Any, path: list[int], value: Any, leave_out: bool) -> None:
-    """Go down as far as there is something, and replace what is there."""
+    """Descends to a leaf and replaces it."""
     *steps, last = path
     for step in steps:
         keys = list(node) if isinstance(node, dict) else list(range(len(node)))

@@ -1,4 +1,4 @@
-"""What findings say, and what they refuse to say."""
+"""The statements of findings, and those that they must not make."""
 
 from __future__ import annotations
 

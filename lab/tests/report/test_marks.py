@@ -1,4 +1,4 @@
-"""Marks of a database's own work on a power trace: as many as can be told apart."""
+"""Marks of a database's own work on a power trace: as many as a page can distinguish."""
 
 from __future__ import annotations
 

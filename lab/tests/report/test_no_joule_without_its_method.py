@@ -189,7 +189,7 @@ def _names_unit(text: str) -> bool:
     return bool(re.search(rf"\({UNIT}[,)]|^{UNIT}(?: per operation)?(?:,|$)|(?:^|\b)(?:energy|mean power)\b", text))
 
 
-# What is walked
+# The documents that are walked
 
 
 def terminal(store: Store) -> str:

@@ -1,4 +1,4 @@
-"""Everything the statistics say is on the page, in words and in a folded table."""
+"""Everything the statistics say is on the page, in a sentence and in a folded table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def text_of(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page)).replace("&#39;", "'")
 
 
-# What a report must say of the statistics, and the words by which a reader finds it.
+# The statements that a report must make about the statistics, and their text.
 ASKED = {
     "Hsu's comparison with the best": "is the best; the other 8 are not",
     "effect sizes": "effect (Hedges' g)",

@@ -124,7 +124,7 @@ def test_mutant_with_error_df_off_by_one_is_caught(monkeypatch: pytest.MonkeyPat
 
 
 class Design:
-    """A random design: what R reads and what `analyse` reads. The name tells its seed."""
+    """A random design: the input of R and of `analyse`. The name contains the seed."""
 
     def __init__(self, seed: int, levels: tuple[int, ...], *, balanced: bool, blocked: bool, holes: int = 0) -> None:
         marks = ["balanced" if balanced else "unbalanced", *["block"] * blocked, *[f"holes{holes}"] * (holes > 0)]

@@ -1,4 +1,4 @@
-"""Lines, margins, precision, looks, order, A/A, distributions and the best; and what modelled values do not get."""
+"""Lines, margins, precision, looks, order, A/A, distributions and the best; and the limits for modelled values."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def load(name: str, *numbers: str) -> Columns:
 
 
 def wrong(found: dict[str, float | None], expected: dict[str, float]) -> list[str]:
-    """Figures that are not R's. p and limits are compared on the scale of what they can resolve."""
+    """Figures that are not R's. p and limits are compared on the scale of their resolution."""
     assert expected.keys() == found.keys(), sorted(expected.keys() ^ found.keys())
     bad = []
     for key, want in expected.items():
@@ -56,7 +56,7 @@ def omnibus(analysis: AnalysisResult) -> dict[str, float | None]:
 
 
 def pair_figures(analysis: AnalysisResult, golden: dict[str, dict[str, float]]) -> list[str]:
-    """What is wrong in the pairs, whichever way round a pair is written."""
+    """Returns the differences between pairs in either order."""
     ours = {(",".join(p.a.values()), ",".join(p.b.values())): p for p in analysis.pairs}
     assert len(ours) == len(golden)
     bad = []
@@ -216,7 +216,7 @@ def test_mutant_that_forgets_a_df_of_a_line_is_caught(monkeypatch: pytest.Monkey
 
 @dataclass(frozen=True)
 class Design:
-    """What R reads and what we read; the name tells kind and seed."""
+    """The input of R and of edgejoule; the name contains kind and seed."""
 
     name: str
     columns: Columns

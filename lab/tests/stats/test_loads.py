@@ -1,4 +1,4 @@
-"""Runs that share a load: what counts as a replication, and what is refused in words."""
+"""Runs that share a load: what counts as a replication, and what is refused."""
 
 from __future__ import annotations
 

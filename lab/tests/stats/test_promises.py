@@ -257,7 +257,7 @@ def test_looks_keep_false_alarms_below_the_bar_for_all_pairs_of_three_databases(
     assert naive / count > 0.08
 
 
-# Tests and intervals on groups of their own kind.
+# Tests and intervals on groups of the kind that each is for.
 
 
 def alarm(y: np.ndarray, factor: Factor, test: str) -> bool:  # type: ignore[type-arg]

@@ -1,4 +1,4 @@
-"""A run whose conditions were not in order is repeated beside what there is, and never chosen for what it gave."""
+"""A run with flagged conditions is repeated beside the first attempt, and no attempt is chosen by its result."""
 
 from __future__ import annotations
 

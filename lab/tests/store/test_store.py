@@ -1,4 +1,4 @@
-"""The store keeps whole runs or nothing, and gives back what it was given."""
+"""The store keeps whole runs or nothing, and returns what was written."""
 
 from __future__ import annotations
 

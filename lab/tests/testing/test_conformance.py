@@ -1,4 +1,4 @@
-"""Conformance: known joules against told ones; what must fail does fail."""
+"""Conformance: known joules against reported ones; mutants fail."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import site.ycsb.Status;
 /**
  * A binding whose threads share one connection: the first to come opens it, the last to go closes it.
  *
- * <p>An operation that throws has failed (Status.ERROR); the first cause is told.
+ * <p>An operation that throws has failed (Status.ERROR); the first cause is printed.
  */
 abstract class Binding extends DB {
   private static int threads;
@@ -34,7 +34,7 @@ abstract class Binding extends DB {
   /** Closes what all threads share. */
   abstract void close() throws Exception;
 
-  /** Opens what this thread has of its own. */
+  /** Opens this thread's own resources. */
   void openThread(Properties properties) throws Exception {}
 
   abstract Status get(String table, String key, Set<String> fields, Map<String, ByteIterator> result)

@@ -22,7 +22,7 @@ final class Tally {
   private static long writtenBytes;
   private static String failure;
 
-  /** Failures whose words differ in digits only; the words are of the first. */
+  /** Failures whose messages differ in digits only; the message is the first one's. */
   private static final class Cause {
     final String operation;
     final String words;
@@ -50,7 +50,7 @@ final class Tally {
   /**
    * An operation succeeded.
    *
-   * @return from when on the thread need tell again: a gap without a success is told too long by at most a millisecond
+   * @return when the thread must report next: a gap without a success is reported at most a millisecond too long
    */
   static synchronized long succeeded(long atNs) {
     if (atNs > lastSuccessNs) {
@@ -76,7 +76,7 @@ final class Tally {
     writtenBytes += written;
   }
 
-  /** Why something failed; the first one is told at once. */
+  /** The cause of a failure; the first one is printed at once. */
   static synchronized void failed(Exception error) {
     if (failure == null) {
       failure = wordsOf(error);
@@ -84,7 +84,7 @@ final class Tally {
     }
   }
 
-  /** Why an operation failed: counted, and told at the end. */
+  /** The cause of a failed operation: counted, and printed at the end. */
   static synchronized void failed(String operation, Exception error) {
     failed(error);
     String words = wordsOf(error);

@@ -16,7 +16,7 @@ import site.ycsb.DBException;
 import site.ycsb.Status;
 
 /**
- * Keeps nothing but counts of what it was asked for. Properties: recorder.file (where they go), recorder.dimensions
+ * Stores only counts of its operations. Properties: recorder.file (where they go), recorder.dimensions
  * (which, separated by commas), recorder.seed (of each thread's generator, so that a run repeats).
  */
 public final class RecordingDB extends DB {
