@@ -1,4 +1,4 @@
-"""How many runs a declared precision takes: an estimate with its range, and Stein's two stages, which keep a promise.
+"""The number of runs for a declared precision: an estimate with its range, and Stein's two-stage procedure.
 
 Stopping when the interval is narrow does not give 95 %. Stein's procedure does: the spread of the first
 runs alone fixes how many are made and how wide the interval is, and the mean of all runs stands in its middle.
@@ -36,7 +36,7 @@ class RunsNeeded:
 
 
 def runs_needed(error_ms: float, error_df: int, half_width: float, *, level: float = 0.95) -> RunsNeeded:
-    """For a mean known to +- half_width (on the scale of analysis), from an error mean square with its df."""
+    """Estimates the runs for a mean within +- half_width (on the scale of analysis), from an error mean square."""
     _checked(half_width, level)
     tails = special.chdtri(error_df, [0.025, 0.975])
     low, high = error_df * error_ms / tails
@@ -45,7 +45,7 @@ def runs_needed(error_ms: float, error_df: int, half_width: float, *, level: flo
 
 
 def _runs(ms: float, half_width: float, level: float) -> int:
-    """The least n >= 2 with t(n - 1) sqrt(ms / n) <= half_width."""
+    """Returns the smallest n >= 2 with t(n - 1) sqrt(ms / n) <= half_width, limited by _RUNS_MAX."""
 
     def enough(n: int) -> bool:
         return float(special.stdtrit(n - 1, (1 + level) / 2)) * math.sqrt(ms / n) <= half_width
@@ -64,10 +64,10 @@ def _runs(ms: float, half_width: float, level: float) -> int:
 
 @dataclass(frozen=True)
 class Stein:
-    """The promise after the first stage: total runs, and the half width that their mean will have.
+    """The plan after the first stage: total runs, and the half width of the interval of their mean.
 
-    first: runs of the first stage. half_width: on the scale of analysis, of an interval of `level`; at most the one
-    that was declared.
+    first: runs of the first stage. half_width: on the scale of analysis, of an interval of `level`; at most the
+    declared one.
     """
 
     first: int
@@ -78,19 +78,19 @@ class Stein:
 
     @property
     def precision(self) -> float:
-        """The half width as people declare it: a ratio on the log scale, the response's unit on the raw one."""
+        """The half width as declared: a ratio on the log scale, in the response's unit on the raw scale."""
         return from_scale(self.half_width, self.scale)
 
     def capped(self, total_max: int) -> Stein:
-        """With at most `total_max` runs in all: fewer runs, and a half width that is wider in proportion.
+        """Returns the plan with at most `total_max` runs; fewer runs widen the half width in proportion.
 
-        The interval covers as often as before, provided that total_max does not depend on the mean of the runs.
+        The coverage stays the same if total_max does not depend on the mean of the runs.
         """
         total = max(self.first, min(self.total, total_max))
         return replace(self, total=total, half_width=self.half_width * math.sqrt(self.total / total))
 
     def interval(self, values: FloatArray) -> tuple[float, float]:
-        """The interval of the mean of all runs, in the response's unit. DataError unless all `total` are there."""
+        """Returns the interval of the mean, in the response's unit. Raises DataError unless len(values) is total."""
         if values.size != self.total:
             raise DataError(f"Stein's second stage promised {self.total} runs, got {values.size}")
         mean = float(to_scale(np.asarray(values, dtype=np.float64), self.scale, "response").mean())
@@ -98,10 +98,10 @@ class Stein:
 
 
 def stein(first: FloatArray, precision: float, *, scale: Scale = Scale.LOG, level: float = 0.95) -> Stein:
-    """How many runs in all, from those of the first stage alone.
+    """Computes the total number of runs from the first stage.
 
     precision: on the log scale the ratio of an interval's end to its middle (1.05: within 5 %), on the raw scale the
-    half width in the response's unit. DataError for fewer than two values, or equal ones.
+    half width in the response's unit. Raises DataError for fewer than two values and for equal values.
     """
     values = to_scale(np.asarray(first, dtype=np.float64), scale, "response")
     if values.size < 2 or float(np.ptp(values)) == 0:
@@ -112,7 +112,7 @@ def stein(first: FloatArray, precision: float, *, scale: Scale = Scale.LOG, leve
 def stein_pooled(
     error_ms: float, error_df: int, first: int, precision: float, *, scale: Scale = Scale.LOG, level: float = 0.95
 ) -> Stein:
-    """The same for several groups of `first` runs with one error mean square: total runs of each group."""
+    """Computes the total runs of each group, for groups of `first` runs with one error mean square."""
     half_width = half_width_of(precision, scale)
     _checked(half_width, level)
     reach = float(special.stdtrit(error_df, (1 + level) / 2)) * math.sqrt(error_ms)
@@ -123,9 +123,9 @@ def stein_pooled(
 
 
 def blocks_within(seconds: Sequence[float], budget_s: float) -> int:
-    """How many blocks fit into a budget, when each takes as long as the median of those that were made.
+    """Returns how many blocks fit into a budget at the median duration of the finished blocks.
 
-    The median, because the first block may hold warm-up runs and the search for the number of repetitions.
+    The median excludes the first block's extra time for warm-up runs and the search for the number of repetitions.
     """
     assert seconds, "at least one block was made"
     each_s = float(np.median(seconds))

@@ -1,4 +1,4 @@
-"""Kruskal and Wallis's test and Dunn's comparison of all pairs, adjusted by Holm: ranks instead of values.
+"""Tests on ranks: Kruskal-Wallis, and Dunn's comparison of all pairs with Holm's adjustment.
 
 Sources: W. H. Kruskal and W. A. Wallis, Journal of the American Statistical Association 47 (1952), eq. 1.1 with the
 correction for ties, as kruskal.test in R; O. J. Dunn, Technometrics 6 (1964); S. Holm, Scandinavian Journal of
@@ -20,19 +20,19 @@ from edgejoule.stats.tukey import PairTest, ordered_pairs
 
 
 def midranks(y: FloatArray) -> FloatArray:
-    """Rank of every value, from 1; equal values share the mean of their ranks."""
+    """Returns the rank of every value, from 1; equal values share the mean of their ranks."""
     _, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts - 1) / 2)[inverse.reshape(-1)], dtype=np.float64)
 
 
 def mean_ranks(y: FloatArray, member: IntArray) -> FloatArray:
-    """Mean rank of each group."""
+    """Returns the mean rank of each group."""
     return np.asarray(np.bincount(member, weights=midranks(y)) / np.bincount(member), dtype=np.float64)
 
 
 def kruskal_wallis(y: FloatArray, member: IntArray) -> Omnibus:
-    """H, corrected for ties, as chi squared; DataError where all values are equal."""
+    """Tests H, corrected for ties, as chi squared. Raises DataError if all values are equal."""
     n = np.bincount(member)
     variance = _rank_variance(y)
     h = float((n * (mean_ranks(y, member) - (y.size + 1) / 2) ** 2).sum() / variance)
@@ -41,7 +41,7 @@ def kruskal_wallis(y: FloatArray, member: IntArray) -> Omnibus:
 
 
 def dunn_holm(y: FloatArray, member: IntArray, order: Sequence[int], centre: FloatArray) -> tuple[PairTest, ...]:
-    """All pairs, `first` after `second` in `order`; difference: of `centre`, the z of mean ranks is the statistic."""
+    """Tests all pairs, `first` after `second` in `order`. difference: of `centre`. statistic: z of the mean ranks."""
     second, first = ordered_pairs(int(member.max()) + 1, order)
     n, rank = np.bincount(member), mean_ranks(y, member)
     z = (rank[first] - rank[second]) / np.sqrt(_rank_variance(y) * (1 / n[first] + 1 / n[second]))
@@ -53,7 +53,7 @@ def dunn_holm(y: FloatArray, member: IntArray, order: Sequence[int], centre: Flo
 
 
 def holm(p: FloatArray) -> FloatArray:
-    """Holm's step-down adjustment of p values of one family."""
+    """Adjusts the p values of one family by Holm's step-down method."""
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
     adjusted = np.empty(p.size)
@@ -62,7 +62,7 @@ def holm(p: FloatArray) -> FloatArray:
 
 
 def _rank_variance(y: FloatArray) -> float:
-    """n (n + 1) / 12 without what ties take from it."""
+    """Returns the variance of the ranks: n (n + 1) / 12, reduced for ties."""
     _, counts = np.unique(y, return_counts=True)
     ties = float((counts.astype(np.float64) ** 3 - counts).sum())
     variance = y.size * (y.size + 1) / 12 - ties / (12 * (y.size - 1))

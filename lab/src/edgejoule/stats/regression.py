@@ -1,4 +1,4 @@
-"""A straight line per group: energy against time, as the papers correlate them.
+"""Linear regression per group, such as energy on time.
 
 The slope is the mean power of the group in watts when energy is in joules and time in seconds. Source: D. C.
 Montgomery, Design and Analysis of Experiments, 8th ed., ch. 10 and 15.3 (analysis of covariance); comparisons of lines
@@ -26,9 +26,9 @@ Limits = tuple[float, float]
 
 @dataclass(frozen=True)
 class Line:
-    """y = intercept + slope x of one group. ci: 95 % from the group's own residuals; None of two points.
+    """y = intercept + slope x of one group. ci: 95 %, from the group's residuals; None for two points.
 
-    r2: square of the correlation; None where y is constant. residual_sd: None of two points.
+    r2: squared correlation; None if y is constant. residual_sd: None for two points.
     """
 
     levels: dict[str, str]
@@ -45,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True)
 class LineTest:
-    """F that the groups' lines agree in something; None where there is no error to test against."""
+    """The F test of a hypothesis that the groups' lines agree."""
 
     name: str
     df1: int
@@ -56,10 +56,11 @@ class LineTest:
 
 @dataclass(frozen=True)
 class Regression:
-    """One line per group, and whether they are one.
+    """One line per group, and tests of their equality.
 
     tests: equal slopes; equal intercepts, whatever the slopes; equal intercepts of parallel lines (analysis of
-    covariance: its error is that of parallel lines); one common line. Empty for one group.
+    covariance, with the error of parallel lines); one common line. A test without error df is left out. Empty for one
+    group.
     """
 
     y: str
@@ -71,7 +72,7 @@ class Regression:
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, object]:
-        """{"y", "x", "lines": [...], "tests": [...]}; a figure that does not exist is null."""
+        """Returns {"y", "x", "lines": [...], "tests": [...]}; a missing figure is null."""
         return {
             "y": self.y,
             "x": self.x,
@@ -106,12 +107,12 @@ def regression(
     modelled: bool | None = None,
     repeated: Sequence[str] = (),
 ) -> Regression:
-    """Lines of column y on column x, one for each combination of levels of `factors`.
+    """Fits lines of column y on column x, one for each combination of levels of `factors`.
 
-    repeated: columns (the load, and the cell's other factors) whose equal rows repeat one another: they are averaged to
-    one point, for repetitions on one load are no replications.
-    UsageError for modelled values (default: a name that ends in ".modelled"): a model computes energy from time, so
-    their correlation is 1 by construction and says nothing. DataError where a group has too few points.
+    repeated: columns such as the load; rows with equal levels of these and of `factors` are averaged to one point,
+    because repetitions on one load are no replications.
+    Raises UsageError for modelled values (default: a name that ends in ".modelled"): a model computes energy from time,
+    so the correlation is near 1 by construction. Raises DataError if a group has too few points.
     """
     if modelled or (modelled is None and (y.endswith(".modelled") or x.endswith(".modelled"))):
         raise UsageError(
@@ -143,7 +144,7 @@ def regression(
 def _averaged(
     y: FloatArray, x: FloatArray, grouping: Sequence[Factor], others: Sequence[Factor]
 ) -> tuple[FloatArray, FloatArray, list[Factor]]:
-    """One point for each combination of all levels: the means of y and x."""
+    """Averages y and x to one point for each combination of all levels."""
     _, member = cells_of([*grouping, *others])
     n = np.bincount(member)
     first = np.unique(member, return_index=True)[1]
@@ -198,9 +199,9 @@ def _tests(x: FloatArray, y: FloatArray, group: FloatArray) -> tuple[LineTest, .
 
 
 def _deviance(columns: list[FloatArray], y: FloatArray) -> tuple[float, int]:
-    """Residual sum of squares and its df."""
+    """Returns the residual sum of squares and its df."""
     span = basis(columns)
-    centred = y - y.mean()  # every model here has the constant
+    centred = y - y.mean()  # every model includes the constant
     rest = centred - span @ (span.T @ centred)
     return float(rest @ rest), y.size - span.shape[1]
 

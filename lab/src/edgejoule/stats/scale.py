@@ -1,4 +1,4 @@
-"""The scale on which a response is analysed, and the way back to its own unit."""
+"""The scale of analysis, and conversion to it and back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Scale(StrEnum):
 
 
 def to_scale(values: FloatArray, scale: Scale, response: str) -> FloatArray:
-    """The values on the scale of analysis. DataError where a value <= 0 has no logarithm, or its square no number."""
+    """Converts values to the scale of analysis. Raises DataError for a value <= 0 on LOG, or too large to square."""
     if scale is Scale.RAW:
         largest = float(np.max(np.abs(values), initial=0.0))
         if largest > MAGNITUDE_MAX:
@@ -39,7 +39,7 @@ def to_scale(values: FloatArray, scale: Scale, response: str) -> FloatArray:
 
 
 def from_scale(value: float, scale: Scale) -> float:
-    """A mean or limit in the response's own unit; a difference of logarithms becomes a ratio. inf on overflow."""
+    """Converts a mean or limit to the response's unit, a difference of logarithms to a ratio. inf on overflow."""
     if scale is Scale.RAW:
         return value
     try:

@@ -1,13 +1,13 @@
-"""Looking at an experiment before it is done, without raising more false alarms than declared: alpha spending.
+"""Group sequential designs: interim analyses with alpha spending, at the declared rate of false alarms.
 
-The looks are declared before the data. Each may spend a part of alpha; a look's own level is what its p must stay below
-for the experiment to stop. Looking at 5 % each time instead gives 14 % false alarms in five looks.
+The looks (interim analyses) are declared before the data. Each look spends a part of alpha; the experiment stops at a
+p below the look's level. Five looks at 5 % each would give 14 % false alarms.
 
 Sources: K. K. G. Lan and D. L. DeMets, Biometrika 70 (1983), for spending functions like those of P. C. O'Brien and
 T. R. Fleming (1979) and S. J. Pocock (1977); P. Armitage, C. K. McPherson, B. C. Rowe, Journal of the Royal Statistical
 Society A 132 (1969), for the recursive integration; S. J. Pocock, Biometrika 64 (1977), for using the levels with
 Student's t; C. Jennison and B. W. Turnbull, Journal of the Royal Statistical Society B 51 (1989), for intervals at each
-look that hold whenever one stops.
+look that are valid at any stopping time.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from edgejoule.errors import UsageError
 from edgejoule.stats.scale import FloatArray
 from edgejoule.stats.studentized_range import gauss_legendre
 
-_REACH = 9.0  # sd beyond which nothing is integrated: 1e-19
+_REACH = 9.0  # limit of integration in sd; the tail beyond is 1e-19
 _NODES = 320
 _LOOKS_MAX = 20
 
 
 class Spending(StrEnum):
-    """OBRIEN_FLEMING: spends little early, the last look keeps nearly all of alpha. POCOCK: about evenly."""
+    """OBRIEN_FLEMING: spends little early; the last look has nearly all of alpha. POCOCK: spends about evenly."""
 
     OBRIEN_FLEMING = "obrien-fleming"
     POCOCK = "pocock"
@@ -39,10 +39,10 @@ class Spending(StrEnum):
 
 @dataclass(frozen=True)
 class Looks:
-    """Declared looks: replications of each group at every look, and the two-sided level of each.
+    """Declared looks. runs: replications of each group at every look.
 
-    level[i]: a p below it at look i stops. z[i]: the same as a standard normal deviate. spent[i]: alpha spent up to
-    and with look i; the last equals alpha.
+    level[i]: the two-sided level of look i; a p below it stops. z[i]: the level as a standard normal deviate.
+    spent[i]: alpha spent up to and including look i; the last equals alpha.
     """
 
     runs: tuple[int, ...]
@@ -53,7 +53,7 @@ class Looks:
     spent: tuple[float, ...]
 
     def to_json(self) -> dict[str, object]:
-        """All fields."""
+        """Returns all fields."""
         return {
             "runs": list(self.runs),
             "spending": str(self.spending),
@@ -65,16 +65,16 @@ class Looks:
 
 
 def spent_by(fraction: float, alpha: float, spending: Spending) -> float:
-    """Two-sided alpha that may be spent when this fraction of the information is there; half of it on each side."""
+    """Returns the two-sided alpha to spend up to this fraction of the information, half of it on each side."""
     if spending is Spending.POCOCK:
         return alpha * math.log(1 + (math.e - 1) * fraction)
     return 4 * float(special.ndtr(special.ndtri(alpha / 4) / math.sqrt(fraction)))
 
 
 def looks(runs: Sequence[int], *, alpha: float = 0.05, spending: Spending | str = Spending.OBRIEN_FLEMING) -> Looks:
-    """The level of each look after runs[i] replications of every group; the last is the full experiment.
+    """Computes the level of each look after runs[i] replications of every group; the last is the full experiment.
 
-    UsageError unless runs rise from 2 or more, at most 20 times, and alpha lies between 0 and 0.5.
+    Raises UsageError unless there are 1 to 20 increasing runs from 2 or more, and alpha is between 0 and 0.5.
     """
     try:
         spending = Spending(spending)
@@ -95,7 +95,7 @@ def looks(runs: Sequence[int], *, alpha: float = 0.05, spending: Spending | str 
 
 
 def _bounds(fractions: Sequence[float], spend: FloatArray) -> list[float]:
-    """z of each look so that crossing it upwards for the first time there has probability spend[i].
+    """Returns z of each look such that the first upward crossing occurs there with probability spend[i].
 
     By symmetry this is the upper side of the two-sided boundary.
     """
@@ -110,24 +110,24 @@ def _bounds(fractions: Sequence[float], spend: FloatArray) -> list[float]:
 
 @dataclass(frozen=True)
 class _Paths:
-    """Where the sum (sqrt of the fraction times z) is at a look, if nothing has stopped: mass at points."""
+    """Distribution of the sum (sqrt of the fraction times z) at a look if no look stopped: mass at points."""
 
     at: FloatArray
     mass: FloatArray
 
     def bound(self, step_sd: float, root: float, spend: float) -> float:
-        """The z that a step crosses upwards with probability `spend`."""
+        """Returns the z that a step crosses upwards with probability `spend`."""
 
         def excess(z: float) -> float:
             crossed = float(self.mass @ special.ndtr((self.at - z * root) / step_sd))
             return math.log(max(crossed, 1e-300)) - math.log(spend)
 
-        from scipy import optimize  # takes a third of a second to import; all else here does without it
+        from scipy import optimize  # imported here: it takes a third of a second
 
         return float(optimize.brentq(excess, 0.0, _REACH, xtol=1e-12))
 
     def moved(self, step_sd: float, limit: float) -> _Paths:
-        """One step on, without what left [-limit, limit]."""
+        """Returns the distribution after one step, restricted to [-limit, limit]."""
         nodes, weights = gauss_legendre(_NODES)
         at = nodes * limit
         kernel = np.exp(-((at[:, None] - self.at) ** 2) / (2 * step_sd**2)) / (step_sd * math.sqrt(2 * math.pi))
