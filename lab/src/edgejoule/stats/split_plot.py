@@ -1,18 +1,18 @@
 """Split plots: runs that share a load, analysed with the load as the error unit.
 
-Repetitions on one load repeat that load's luck, so they are no replications. Here the repetitions of a cell on a load
-are averaged first; factors that differ between loads are tested against the variation between loads, factors that
-change on a load against the variation within loads. Treating all runs as replications calls 26-66 % of true nulls
-false where 5 % are promised; a test simulates it.
+Repetitions on one load share that load's random effect, so they are no replications. The repetitions of a cell on a
+load are averaged first. Factors that differ between loads are tested against the variation between loads, factors that
+change on a load against the variation within loads. With all runs as replications, 26-66 % of true null hypotheses are
+rejected at a level of 5 %; a test simulates it.
 
 Sources: D. C. Montgomery, Design and Analysis of Experiments, 8th ed., ch. 14.4-14.5; W. G. Cochran and G. M. Cox,
 Experimental Designs (1957), ch. 7, for the errors of differences; F. E. Satterthwaite, Biometrics Bulletin 2 (1946),
 for the df of an error made of two mean squares. On complete data as aov with Error(load) in R.
 
-Runs missing from some loads: tests within loads stay exact; tests between loads take each load's mean adjusted for the
-missing cells as if all were equally exact (F. Yates, 1934, unweighted means), and the variances of differences take it
-into account. Intervals of all pairs at once are approximate, for their errors have different df: simulated, 94.1 to
-95.3 % cover where 95 % should.
+If runs are missing from some loads, tests within loads stay exact. Tests between loads treat the loads' means, adjusted
+for the missing cells, as equally exact (F. Yates, 1934, unweighted means); the variances of differences account for the
+missing cells. Simultaneous intervals of all pairs are approximate, because their errors have different df; in
+simulations 94.1 to 95.3 % cover at a level of 95 %.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from edgejoule.stats.scale import FloatArray
 
 @dataclass(frozen=True)
 class LoadMeans:
-    """One value per load and cell: repetitions averaged. runs: how many values went in."""
+    """One value per load and cell: the mean of its repetitions. runs: the number of values averaged."""
 
     y: FloatArray
     unit: Factor
@@ -45,7 +45,7 @@ class LoadMeans:
 
     @cached_property
     def between(self) -> tuple[Factor, ...]:
-        """Factors that each load has one level of."""
+        """Factors with a single level on each load."""
         return tuple(factor for factor in self.factors if _constant(factor, self.unit))
 
     @cached_property
@@ -55,7 +55,7 @@ class LoadMeans:
 
 
 def average_repetitions(y: FloatArray, factors: Sequence[Factor], block: Factor | None, unit: Factor) -> LoadMeans:
-    """The means over repetitions of a cell on a load. A block that changes on a load is averaged over, with a note."""
+    """Averages the repetitions of a cell on a load. A block that changes on a load is averaged over, with a note."""
     notes = []
     if block and not _constant(block, unit):
         notes.append(f"{block.name} changes on a {unit.name}, so it is averaged over and is no block")
@@ -90,11 +90,11 @@ def _in_words(loads: LoadMeans) -> str:
 
 @dataclass(frozen=True)
 class SplitPlot:
-    """The analysis of Loads whose factors lie in both strata, or within loads only.
+    """The analysis of LoadMeans with factors in both strata, or within loads only.
 
-    means: of all cells; their covariance is in the response's own squared units. ms_between, df_between: mean square
-    of the loads' means; ms_within, df_within: error within loads. own: cells x values, the weights that make a mean;
-    load: cells x loads, what they sum to on each load; share: how much of ms_within is in ms_between.
+    means: of all cells; their covariance assumes values of unit variance. ms_between, df_between: mean
+    square of the loads' means. ms_within, df_within: error within loads. own: cells x values, the weights of each mean.
+    load: cells x loads, the sum of the weights on each load. share: the factor of ms_within in ms_between.
     """
 
     anova: Anova
@@ -109,11 +109,11 @@ class SplitPlot:
 
     @property
     def variance_of_a_value(self) -> float:
-        """Between loads and within, of one value on one load."""
+        """Variance of one value on one load: between and within loads."""
         return max(0.0, self.ms_between - self.share * self.ms_within) + self.ms_within
 
     def estimates(self, margin: Margin) -> Estimates:
-        """The margin's means and their errors, made of both mean squares."""
+        """Returns the margin's means and their errors, combined from both mean squares."""
         load, own = margin.weights @ self.load, margin.weights @ self.own
         between = load @ load.T
         within = own @ own.T - self.share * between
@@ -126,7 +126,7 @@ class SplitPlot:
         )
 
     def _satterthwaite(self, between: FloatArray, within: FloatArray) -> FloatArray:
-        """df of between x ms_between + within x ms_within; a coefficient that is rounding counts as none."""
+        """Returns df of between x ms_between + within x ms_within; coefficients within rounding error count as 0."""
         parts = [
             (np.where(np.abs(c) < 1e-9 * self.means.n.size, 0.0, c) * ms, df)
             for c, ms, df in (
@@ -146,7 +146,7 @@ def _of_differences(covariance: FloatArray) -> FloatArray:
 
 
 def split_plot(loads: LoadMeans, *, ss_type: SsType = SsType.II) -> SplitPlot:
-    """The analysis with the load as error unit. DataError where loads are too few, or a cell has no run at all."""
+    """Analyses the data with the load as error unit. Raises DataError for too few loads and for a cell without runs."""
     cells, member = cells_of(loads.factors)
     possible = math.prod(len(factor.levels) for factor in loads.factors)
     if len(cells) < possible:
@@ -186,7 +186,7 @@ def split_plot(loads: LoadMeans, *, ss_type: SsType = SsType.II) -> SplitPlot:
 def _effects(
     loads: LoadMeans, cells: Sequence[tuple[str, ...]], member: IntArray, whole: IntArray, unit: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Weights of each load's mean over all cells it could have run, and of each cell's deviation from that mean."""
+    """Returns weights of each load's mean over its possible cells, and of each cell's deviation from that mean."""
     rows = len(member)
     load_mean, deviation = np.zeros((int(unit.max()) + 1, rows)), np.zeros((len(cells), rows))
     for one in np.unique(whole):
@@ -208,7 +208,7 @@ def _effects(
 
 
 def _between(whole: IntArray, count: int, block: Factor | None, loads: LoadMeans) -> tuple[FloatArray, FloatArray, int]:
-    """Weights over the loads of each mean between them, the projector on their error, and its df."""
+    """Returns the weights over the loads of each between-load mean, the projector on the error, and its df."""
     columns = np.hstack([np.eye(count)[whole], *([block.contrasts()] if block else [])])
     if np.linalg.matrix_rank(columns) < columns.shape[1]:
         raise DataError(
@@ -236,7 +236,7 @@ def _table(
     ss_type: SsType,
     error_between: tuple[float, int],
 ) -> tuple[Anova, FloatArray]:
-    """The table in two strata, on the scale of single values, and the residuals within loads."""
+    """Returns the table in two strata, on the scale of single values, and the residuals within loads."""
     names = {factor.name for factor in loads.within}
     dummies = np.eye(int(unit.max()) + 1)[unit]
     terms = [term for term in terms_of(loads.factors) if term.names & names]
@@ -287,7 +287,7 @@ def _rows_between(
     ss_total: float,
     error: str,
 ) -> tuple[list[AnovaRow], list[str]]:
-    """Rows of the factors that differ between loads, from the loads' means."""
+    """Returns the rows of the factors that differ between loads, from the loads' means, and their notes."""
     if not between:
         return [], []
     table = anova(mean_of_load, between, block=block, ss_type=ss_type)

@@ -1,4 +1,4 @@
-"""A CSV file of anyone's: UTF-8, a header, one observation a line; comma, semicolon or tab between the fields."""
+"""Reads CSV files: UTF-8, a header, one observation per line; fields separated by comma, semicolon or tab."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _NO_LEVEL = frozenset({"", "NA"})
 
 @dataclass(frozen=True)
 class CsvTable:
-    """lines[i] is the line of the file on which row i ends (1-based)."""
+    """The columns of a CSV file as text. lines[i]: the line of the file on which row i ends, from 1."""
 
     path: Path
     columns: dict[str, tuple[str, ...]]
     lines: tuple[int, ...]
 
     def numbers(self, column: str) -> list[float | None]:
-        """A column of numbers; None where the cell is empty, NA, NaN or null. DataError names line and column."""
+        """Returns a column of numbers; None for an empty cell, NA, NaN or null. DataError names line and column."""
         return [self._number(text, column, line) for text, line in zip(self._column(column), self.lines, strict=True)]
 
     def levels(self, column: str) -> list[str | None]:
-        """A column of a factor's levels; None where the cell is empty or NA."""
+        """Returns a column of levels; None for an empty cell or NA."""
         return [None if text in _NO_LEVEL else text for text in self._column(column)]
 
     def _column(self, name: str) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ class CsvTable:
         if text.lower() in _NO_NUMBER:
             return None
         try:
-            # float() reads 1_000, which no table means as a number.
+            # float() accepts 1_000, which is no number in a table.
             value = float(text) if "_" not in text else math.nan
         except ValueError:
             value = math.nan
@@ -51,7 +51,7 @@ class CsvTable:
 
 
 def read_table(path: Path) -> CsvTable:
-    """The table in the file. DataError names the file and, where there is one, the line."""
+    """Reads the table. DataError names the file and, if it applies, the line."""
     text = _decoded(path)
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)

@@ -1,4 +1,4 @@
-"""All pairs by the studentized range: Tukey-Kramer where means share one error, Games-Howell where each has its own.
+"""Pairwise comparisons by the studentized range: Tukey-Kramer for a common error, Games-Howell for separate ones.
 
 Sources: D. C. Montgomery, Design and Analysis of Experiments, 8th ed., eq. 3.35-3.36; C. Y. Kramer, Biometrics 12
 (1956), for unequal sizes; Hochberg and Tamhane, Multiple Comparison Procedures (1987), ch. 3.3, for means adjusted for
@@ -20,10 +20,10 @@ from edgejoule.stats.studentized_range import critical_values, upper_tails
 
 @dataclass(frozen=True)
 class PairTest:
-    """mean[first] - mean[second] and what a test makes of it.
+    """The test of mean[first] - mean[second].
 
-    low, high: simultaneous 1 - alpha interval; None where the test gives none. p_adj: adjusted for the family of all
-    pairs. statistic: Student's t, or z of mean ranks; df: its degrees of freedom, None for z.
+    low, high: simultaneous 1 - alpha interval; None if the test has none. p_adj: adjusted for the family of all pairs.
+    statistic: Student's t, or z of mean ranks. df: its degrees of freedom, None for z.
     """
 
     first: int
@@ -37,7 +37,7 @@ class PairTest:
 
 
 def tukey(estimates: Estimates, *, alpha: float = 0.05, order: Sequence[int] | None = None) -> tuple[PairTest, ...]:
-    """All pairs of groups, `first` after `second` in `order` (default: as given). Needs two groups or more."""
+    """Tests all pairs of groups, `first` after `second` in `order` (default: as given). Needs two groups or more."""
     second, first = ordered_pairs(len(estimates.mean), order)
     groups = len(estimates.mean)
     difference = estimates.mean[first] - estimates.mean[second]
@@ -52,7 +52,7 @@ def tukey(estimates: Estimates, *, alpha: float = 0.05, order: Sequence[int] | N
 
 
 def ordered_pairs(count: int, order: Sequence[int] | None) -> tuple[IntArray, IntArray]:
-    """Indices (earlier, later) of all pairs in `order`."""
+    """Returns indices (earlier, later) of all pairs in `order`."""
     place = np.arange(count) if order is None else np.asarray(order)
     upper, lower = np.triu_indices(count, k=1)
     return place[upper], place[lower]

@@ -1,4 +1,4 @@
-"""An analysis in one sentence of plain English."""
+"""Summarises an analysis in one sentence."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def _by_omnibus(analysis: AnalysisResult, omnibus: Omnibus) -> str:
 
 
 def margin_words(margin: float, *, log: bool) -> str:
-    """A margin for people: within 5 %, within a factor of 2, within ± 3."""
+    """Formats a margin: within 5 %, within a factor of 2, within ± 3."""
     if not log:
         return f"within ± {margin:g}"
     return f"within {100 * (margin - 1):.3g} %" if margin < 2 else f"within a factor of {margin:g}"
 
 
 def _without_difference(analysis: AnalysisResult, text: str) -> str:
-    """Where no difference shows: whether the groups are shown to be equal, which takes a declared margin."""
+    """Completes a text without a difference: with a declared margin it adds which groups are equivalent."""
     if analysis.margin is None or not any(pair.equivalent is not None for pair in analysis.pairs):
         return f"{text}, which does not prove that there is none."
     within = margin_words(analysis.margin, log=analysis.scale == "log")
@@ -78,7 +78,7 @@ def _all_groups(count: int) -> str:
 
 
 def _within_margin(analysis: AnalysisResult) -> str:
-    """Which pairs are shown to be equal, beside a difference that shows."""
+    """Returns the number of equivalent pairs, to append to a verdict with a difference."""
     equal = [pair for pair in analysis.pairs if pair.equivalent]
     if analysis.margin is None or not equal:
         return ""
@@ -95,12 +95,12 @@ def _within_margin(analysis: AnalysisResult) -> str:
 
 
 def source_label(source: str) -> str:
-    """A source of variation for people: "wool × tension"."""
+    """Formats a source of variation: "wool × tension"."""
     return source.replace(":", " × ")
 
 
 def response_words(analysis: AnalysisResult) -> str:
-    """The response, never without the word that it is modelled."""
+    """Returns the response's name, marked if it is modelled."""
     return f"{analysis.response.removesuffix('.modelled')} (modelled)" if analysis.modelled else analysis.response
 
 

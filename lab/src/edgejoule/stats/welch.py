@@ -1,4 +1,4 @@
-"""Groups with their own variances: what Games-Howell compares, and Welch's analysis of variance over all of them.
+"""Groups with separate variances: the estimates for Games-Howell, and Welch's analysis of variance.
 
 Sources: B. L. Welch, On the comparison of several mean values: an alternative approach, Biometrika 38 (1951), eq. 28,
 as oneway.test in R; F. E. Satterthwaite, Biometrics Bulletin 2 (1946), for the df of a mean over several cells.
@@ -17,7 +17,7 @@ from edgejoule.stats.scale import FloatArray
 
 
 def cell_variances(y: FloatArray, full: CellMeans) -> FloatArray:
-    """The variance of each cell's own values; nan for a single one."""
+    """Returns the variance of each cell's values; nan for a single value."""
     mean = np.bincount(full.member, weights=y) / full.n
     square = np.bincount(full.member, weights=(y - mean[full.member]) ** 2)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -38,7 +38,7 @@ def own_variances(y: FloatArray, full: CellMeans, margin: Margin) -> Estimates:
 
 
 def refuse_without_variance(y: FloatArray, full: CellMeans) -> None:
-    """DataError for a cell of one value, or of equal ones: Welch's weight of it does not exist."""
+    """Raises DataError for a cell with one value or equal values: it has no weight in Welch's test."""
     thin = [cell for cell, n in zip(full.cells, full.n, strict=True) if n < 2]
     if thin:
         raise DataError(f"{_named(full, thin)}: one value has no variance; each group needs two or more")
@@ -56,10 +56,10 @@ def _named(full: CellMeans, cells: list[tuple[str, ...]]) -> str:
 
 
 def welch(estimates: Estimates, n: int) -> Omnibus:
-    """Welch's F of the hypothesis that all means are equal; n: observations, for the adjusted omega squared.
+    """Tests by Welch's F that all means are equal. n: number of observations, for omega squared.
 
-    effect: omega squared as W. L. Carroll and R. M. Nordholm (Educational and Psychological Measurement 35, 1975)
-    estimate it from an F.
+    effect: omega squared estimated from F (W. L. Carroll and R. M. Nordholm, Educational and Psychological Measurement
+    35, 1975).
     """
     count = len(estimates.mean)
     weight = 1 / estimates.variance
