@@ -189,7 +189,7 @@ bench-servers: setup-dev build ## a row for each database server here: workload 
 servers: ## Redis, PostgreSQL, Cassandra, HBase for studies, a stand-in for MongoDB; says what else is here (ONLY=redis)
 	@for server in $(or $(ONLY),redis postgres cassandra hbase ycsb mongodb citus); do deploy/local/$$server || exit 1; done
 
-schemas: eco ## write schemas/experiment.schema.json anew from the model, policies.json from eco, properties.json from the driver
+schemas: eco ## write schemas/experiment.schema.json from the model, policies.json from eco, properties.json from the driver
 	@build/bin/eco-policies > schemas/policies.json
 	@cmake --build --preset release -j $(JOBS) --target driver-properties
 	@build/bin/driver-properties > schemas/properties.json

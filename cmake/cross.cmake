@@ -1,5 +1,5 @@
-# What all boards have in common: Debian's cross compiler, and the libraries that tools/sysroot unpacks. Nothing of this
-# machine's own headers and libraries is looked at.
+# Settings that all boards share: Debian's cross compiler, and the libraries that tools/sysroot unpacks. This machine's
+# headers and libraries are not used.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_C_COMPILER ${EDGEJOULE_TRIPLET}-gcc)
 set(CMAKE_CXX_COMPILER ${EDGEJOULE_TRIPLET}-g++)
