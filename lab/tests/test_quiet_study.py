@@ -204,4 +204,4 @@ def test_a_resumed_study_waits_for_the_idle_power_that_it_began_with(tmp_path: P
     number = str(by_database["lmdb"].run_index + 1)
     (flag,) = (flag for flag in by_database["lmdb"].flags if "idle" in flag)
     assert flag.startswith("began at 3 W idle (measured), 2 W when the study began: not settled after")
-    assert "3 W measured at idle (2 when it all began)" in command(tmp_path, "show", "--run", number)
+    assert "3 W measured at idle (2 at the start of the study)" in command(tmp_path, "show", "--run", number)

@@ -83,10 +83,10 @@ def test_the_same_speed_goes_on_to_the_next_look(tmp_path: Path) -> None:
     assert "goes on to 6" in taken.words
 
 
-def test_between_the_looks_nothing_is_judged(tmp_path: Path) -> None:
+def test_nothing_is_compared_between_looks(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.db", create=True) as store:
         found = find(store, measured(store, spec(**SPENDING), 4, ratio=5.0))
-    assert "nothing is judged between them" in str(found.responses[0].parts[0].reason)
+    assert "nothing is compared between them" in str(found.responses[0].parts[0].reason)
     assert {c.letters for c in found.responses[0].cells} == {None}
 
 

@@ -106,7 +106,7 @@ def test_a_cell_that_fails_is_in_the_report_with_its_cause_beside_those_that_do_
     _, said = study.run("--keep-going", "-o", "report.html")
     assert [run.status for run in study.runs()] == ["finished", "failed"], said
     page = (tmp_path / "report.html").read_text()
-    assert "What failed, and why" in page
+    assert "Failed runs and their causes" in page
     assert "loading redis failed" in page
     assert "maxmemory" in str(study.runs()[1].cause)
     assert study.left() == []

@@ -63,7 +63,7 @@ def test_modelled_energy_is_distinguished_only_beyond_the_models_resolution(make
     assert [c.other for c in ranking(energy, "write").behind] == ["sqlite"]
     assert findings.headline == (
         "leveldb or rocksdb costs the least energy per operation (modelled) for moderate and write, and the model "
-        "cannot rank them; for read the model cannot tell which database does."
+        "cannot rank them; for read the model does not show which database does."
     )
 
 
@@ -86,7 +86,7 @@ def test_a_modelled_ratio_is_reported_with_what_its_interval_leaves_out(make_sto
 
 def test_the_verdict_without_a_winner_anywhere_says_who_cannot_tell(make_store):
     findings = found(make_store, method="modelled", min_ratio=100.0)
-    text = "The model cannot tell which database costs the least energy per operation (modelled)."
+    text = "The model does not show which database costs the least energy per operation (modelled)."
     assert findings.headline == text
 
 
@@ -97,7 +97,7 @@ def test_many_conditions_are_counted_in_the_headline(make_store):
     assert 0 < open_ones < len(rankings) == 9
     assert findings.headline == (
         f"leveldb or rocksdb costs the least energy per operation (modelled) in {9 - open_ones} of 9 conditions, and "
-        f"the model cannot rank them; in {open_ones} of 9 conditions the model cannot tell which database does."
+        f"the model cannot rank them; in {open_ones} of 9 conditions the model does not show which database does."
     )
 
 
@@ -277,7 +277,7 @@ def test_a_response_that_a_workload_does_not_have_is_no_hole(make_store):
 
 def test_a_declared_response_that_no_run_has_is_named_with_the_databases(make_store):
     declared = 'responses = ["throughput_ops_s", "io_reads_per_op"]'
-    said = "No run has io_reads_per_op, which analysis.responses declares: leveldb or sqlite gives no such figure."
+    said = "No run has io_reads_per_op, which analysis.responses declares: leveldb or sqlite does not report it."
     databases = ("sqlite", "leveldb")
     assert said in found(make_store, analysis=declared, databases=databases).caveats
     assert said not in found(make_store, analysis=declared, planned_only=frozenset(range(45))).caveats

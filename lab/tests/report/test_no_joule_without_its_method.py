@@ -267,7 +267,7 @@ def _words_without_method(response: Any, original: Callable[[Any], str] = progre
 
 
 MUTANTS: dict[str, tuple[object, str, object, str]] = {
-    "the verdict's sentences": (verdict, "_method_word", lambda r: "", "terminal"),
+    "the verdict's sentences": (verdict, "_method_suffix", lambda r: "", "terminal"),
     "a table's heading": (tables, "heading", lambda r, unit=None, *, capital=False: f"{r.label} ({r.unit})", "html"),
     "a drawing's axis": (bars, "axis_words", lambda r, unit: unit.symbol, "html"),
     "the progress of a run": (progress, "_words", _words_without_method, "progress"),

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from command_line import edgejoule
 
-from edgejoule.dictionary.responses import RESPONSES, Better, told_responses
+from edgejoule.dictionary.responses import RESPONSES, Better, reported_responses
 from edgejoule.findings import Findings, find
 from edgejoule.findings.model import Cell, Ranking
 from edgejoule.findings.rates import is_asked_for, not_sustained, rate_lines, rate_sentences
@@ -48,7 +48,7 @@ def test_without_a_rate_service_time_decides(make_store):
     ],
 )
 def test_what_is_declared_keeps_its_order_and_what_is_not_declared_has_the_due_times(declared, told):
-    assert told_responses(declared, {SERVICE, DUE, ENERGY, "throughput_ops_s"}, modelled=False) == told
+    assert reported_responses(declared, {SERVICE, DUE, ENERGY, "throughput_ops_s"}, modelled=False) == told
 
 
 def test_every_operation_has_percentiles_of_both_latencies():
@@ -121,7 +121,7 @@ def test_the_throughput_that_a_factor_asks_for_is_no_finding():
     throughput = SimpleNamespace(name="throughput_ops_s", better=Better.HIGHER, rankings=())
     design = SimpleNamespace(subject="target")
     assert statements([throughput], design) == ()
-    assert headline(throughput, design).startswith("Throughput is what target asks for, so it is no finding")
+    assert headline(throughput, design).startswith("The factor target sets the throughput, so it is not compared")
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ CASES = {
         "Least energy per operation (counted) with leveldb or rocksdb (tie): 3.55 mJ; 2.80× as much with sqlite.",
     ),
     "equals at the top": (
-        "database", ENERGY | {"equal_words": "within 5 %"}, "leveldb",
+        "database", ENERGY | {"equal_text": "within 5 %"}, "leveldb",
         [tied("rocksdb", equal=True), behind("sqlite", 2.8)],
         "Least energy per operation (counted) with leveldb or rocksdb (equal within 5 %): 3.55 mJ; 2.80× as much with "
         "sqlite.",
@@ -93,11 +93,11 @@ CASES = {
         "resolves 1.77×.",
     ),
     "all equal": (
-        "threads", ENERGY | {"equal_words": "within 5 %"}, 1, [tied(2, equal=True), tied(4, equal=True)],
+        "threads", ENERGY | {"equal_text": "within 5 %"}, 1, [tied(2, equal=True), tied(4, equal=True)],
         "Energy per operation (counted): equal within 5 % with threads 1, 2 and 4.",
     ),
     "some equal": (
-        "threads", ENERGY | {"equal_words": "within 5 %"}, 1, [tied(2, equal=True), tied(4, 1.1, equal=False)],
+        "threads", ENERGY | {"equal_text": "within 5 %"}, 1, [tied(2, equal=True), tied(4, 1.1, equal=False)],
         "Energy per operation (counted): no difference shows between threads 1, 2 and 4, 1.10× at most; threads 1 and "
         "2 are equal within 5 %.",
     ),

@@ -35,8 +35,8 @@ ASKED = {
     "CDFs": "Latency distributions",
     "shares of variation": "share of variation ω²",
     "letters": "that share a letter do not differ significantly",
-    "A/A": "random halves of one and the same cell",
-    "diagnostics": "look normal",
+    "A/A": "random halves of the same cell",
+    "diagnostics": "no deviation from normal",
 }
 
 
@@ -80,10 +80,10 @@ def test_modelled_energy_gets_no_line_and_the_page_says_why(make_store) -> None:
     assert "slope (W" not in text
 
 
-def test_energy_that_came_about_by_several_methods_gets_no_line(make_store) -> None:
+def test_energies_of_several_methods_get_no_line(make_store) -> None:
     with make_store(**COUNTED, methods={2: "measured"}) as store:
         lines = find(store, store.find()).lines
-    assert lines.found is None
+    assert lines.regression is None
     assert "different methods" in lines.reason
 
 
@@ -91,7 +91,7 @@ def test_the_line_is_the_truth_the_runs_were_drawn_from(make_store) -> None:
     """Active power 5.2 W; what settles draws 3.8 W and is not proportional to it."""
     with make_store(**COUNTED) as store:
         found = find(store, store.find())
-    sqlite = next(line for line in found.lines.found.lines if line.levels == {"database": "sqlite"})
+    sqlite = next(line for line in found.lines.regression.lines if line.levels == {"database": "sqlite"})
     assert sqlite.slope == pytest.approx(5.05, abs=0.1)
     assert found.to_json()["energy_against_time"]["regression"]["tests"][0]["name"] == "equal slopes"
 
@@ -100,12 +100,12 @@ def test_a_run_that_leaves_something_to_the_next_is_reported(make_store, monkeyp
     with make_store(**COUNTED) as store:
         found = find(store, store.find())
     quiet = statistics.checks(found)
-    assert "Nothing speaks against" in quiet.words
+    assert "No check rejects" in quiet.text
     part = found.responses[0].parts[0]
     object.__setattr__(part.analysis, "serial", type(part.analysis.serial)(0.6, -0.1, 0.001, 45))
     told = statistics.checks(found)
-    assert "1 of 12 checks speak against what the model assumes, where about 0.60 would by chance" in told.words
-    assert "one run leaves something to the next" in plain(told.table.rows[0][3])
+    assert "1 of 12 checks reject an assumption of the model, where about 0.60 would do so by chance" in told.text
+    assert "runs depend on the run before" in plain(told.table.rows[0][3])
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, cell_label
 from edgejoule.findings.facts import effective_responses
 from edgejoule.findings.other_programs import BUSY_SHARE_MAX
-from edgejoule.findings.words import count
+from edgejoule.findings.text import count
 from edgejoule.meters.sampler import LivePower
 from edgejoule.store import Experiment, ResponseValue, Run
 from edgejoule.study.study import Study

@@ -188,7 +188,7 @@ def is_latency(name: str) -> bool:
     return "_latency_us_" in name
 
 
-def told_responses(declared: Sequence[str], known: Collection[str], *, modelled: bool) -> list[str]:
+def reported_responses(declared: Sequence[str], known: Collection[str], *, modelled: bool) -> list[str]:
     """Returns the labels of the declared responses. known: those that the runs have. modelled: the runs' joules are.
 
     Where an experiment with commands declares nothing, modelled joules come behind the CPU time they follow from.

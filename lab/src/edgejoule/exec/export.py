@@ -17,7 +17,7 @@ from edgejoule.exec.options import parameter_of
 from edgejoule.exec.results import Result, Row
 from edgejoule.exec.verdict import verdict, wall_verdict
 from edgejoule.exec.view import FIGURES, column_of
-from edgejoule.findings.words import ratio
+from edgejoule.findings.text import ratio
 from edgejoule.store import Run
 
 #: What the figures of the document are, one definition for each field.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgejoule.exec.results import NAMES, Result, Row, result_of
-from edgejoule.findings.words import number, ratio, unit_for
+from edgejoule.findings.text import number, ratio, unit_for
 
 WORDS_MAX = 20
 _TIES = ("two, tie", "two, tie, in turn", "tie", "tie, in turn", "tie, no ratio")

@@ -12,7 +12,7 @@ from rich.text import Text
 from edgejoule.exec.results import NAMES, Result, Row
 from edgejoule.exec.verdict import half_width, share_words, verdict, wall_verdict, what
 from edgejoule.findings import Cell
-from edgejoule.findings.words import Unit, count, number, ratio, unit_for
+from edgejoule.findings.text import Unit, count, number, ratio, unit_for
 
 PIPE_WIDTH = 120
 _BAR_MIN, _LABEL_MIN = 10, 16

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from edgejoule.experiment.model import Spec
 from edgejoule.findings.model import Cell, ResponseFinding, Statement
-from edgejoule.findings.words import listed, unit_for
+from edgejoule.findings.text import listed, unit_for
 
 _CLAUSES = {
     "energy_j": "costs {figure}",

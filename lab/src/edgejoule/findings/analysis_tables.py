@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from edgejoule.findings.table import Cell, CellMark, CellRole, Table, soft, strong
-from edgejoule.findings.words import number, ratio
+from edgejoule.findings.text import number, ratio
 from edgejoule.stats import AnovaRow
 from edgejoule.stats.distribution import QUANTILES
 from edgejoule.stats.figures import figure, p_value
@@ -18,7 +18,7 @@ from edgejoule.stats.verdict import source_label
 _EFFECTS = {"hedges_g": "effect (Hedges' g)", "cliffs_delta": "effect (Cliff's δ)"}
 
 
-def p_words(p: float | None) -> str:
+def p_text(p: float | None) -> str:
     """Formats a p value with three decimals, or as "< 0.001"; empty for None."""
     return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
@@ -52,7 +52,7 @@ TERMINAL = Figures(figure, figure, figure, p_value, "-")
 
 def page(value: Callable[[float], str] = number) -> Figures:
     """Returns the report's formats: three significant digits, p to three decimals."""
-    return Figures(value, ratio, number, p_words, "−")
+    return Figures(value, ratio, number, p_text, "−")
 
 
 def anova(a: AnalysisResult, figures: Figures, caption: str, note: str | None = None) -> Table:
@@ -139,16 +139,16 @@ def _best_row(best: Best, figures: Figures, *, log: bool) -> tuple[Cell, ...]:
     write = figures.ratio if log else figures.value
     value = best.ratio if log and best.ratio is not None else best.difference
     standing = "the best" if best.is_best else "may be the best" if best.can_be_best else "not the best"
-    words = strong(standing) if best.can_be_best else soft(standing)
-    return (", ".join(best.levels.values()), write(value), figures.interval(best.ratio_ci or best.ci, write), words)
+    result = strong(standing) if best.can_be_best else soft(standing)
+    return (", ".join(best.levels.values()), write(value), figures.interval(best.ratio_ci or best.ci, write), result)
 
 
-def lines(found: Regression, figures: Figures, caption: str, *, slope: str, intercept: str) -> Table:
+def lines(fit: Regression, figures: Figures, caption: str, *, slope: str, intercept: str) -> Table:
     """Returns a regression line per group. The note has the tests of equal slopes and intercepts."""
-    columns = (", ".join(found.factors) or "group", "n", slope, "95 % CI", intercept, "95 % CI", "R²")
-    tests = [f"{t.name}: F({t.df1}, {t.df2}) = {figures.amount(t.f)}, p {figures.p(t.p)}" for t in found.tests]
-    note = "; ".join(filter(None, ["; ".join(tests), *found.notes])) or None
-    return Table(caption, columns, (False, *[True] * 6), tuple(_line_row(line, figures) for line in found.lines), note)
+    columns = (", ".join(fit.factors) or "group", "n", slope, "95 % CI", intercept, "95 % CI", "R²")
+    tests = [f"{t.name}: F({t.df1}, {t.df2}) = {figures.amount(t.f)}, p {figures.p(t.p)}" for t in fit.tests]
+    note = "; ".join(filter(None, ["; ".join(tests), *fit.notes])) or None
+    return Table(caption, columns, (False, *[True] * 6), tuple(_line_row(line, figures) for line in fit.lines), note)
 
 
 def _line_row(line: Line, figures: Figures) -> tuple[Cell, ...]:
@@ -160,11 +160,11 @@ def _line_row(line: Line, figures: Figures) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
-def extremes(found: Sequence[Extremes], by: str, figures: Figures, caption: str) -> Table:
+def extremes(all_extremes: Sequence[Extremes], by: str, figures: Figures, caption: str) -> Table:
     """Returns the lowest and the highest median of each level."""
     columns = (by, "lowest median", "cell", "highest median", "cell")
     rows = []
-    for extreme in found:
+    for extreme in all_extremes:
         ends = (extreme.lowest, extreme.highest)
         rows.append(
             (extreme.level, *(w for g in ends for w in (figures.value(g.median), ", ".join(g.levels.values()))))
@@ -210,8 +210,8 @@ def quantiles(a: AnalysisResult, figures: Figures, caption: str) -> Table:
     columns = ("cell", "n", *(f"{100 * level:g} %" for level in QUANTILES), "band")
     rows = []
     for group in a.groups:
-        found = group.distribution
-        assert found is not None
-        below = (figures.value(value) for value in found.quantiles.values())
-        rows.append((", ".join(group.levels.values()), str(group.n), *below, f"± {100 * found.band:.0f} %"))
+        dist = group.distribution
+        assert dist is not None
+        below = (figures.value(value) for value in dist.quantiles.values())
+        rows.append((", ".join(group.levels.values()), str(group.n), *below, f"± {100 * dist.band:.0f} %"))
     return Table(caption, columns, (False, *[True] * (len(columns) - 1)), tuple(rows))

@@ -91,7 +91,7 @@ def _scale(values: object, declared: Scale, notes: list[str]) -> Scale:
 
 def _model_notes(method: str, min_ratio: float | None) -> list[str]:
     if method == MIXED:
-        return ["the runs' energy came about by different methods; they are shown, not compared"]
+        return ["the runs' energies have different methods; they are shown, not compared"]
     if method != MODELLED:
         return []
     if min_ratio is None:
@@ -116,7 +116,7 @@ def _parts(
 ) -> list[AnalysisPart]:
     """Returns one analysis, or one per level of analysis.by. A part that cannot be analysed has a reason instead."""
     if method == MIXED:
-        return [AnalysisPart({}, None, "the runs' energy came about by different methods")]
+        return [AnalysisPart({}, None, "the runs' energies have different methods")]
     if plan.between_looks:
         return [AnalysisPart({}, None, plan.between_looks)]
     decides = name == declared.responses[0]
@@ -161,8 +161,8 @@ def _first_stage_error(
         return None
     rows = [row for row, block in enumerate(table["block"]) if block < first]
     stage = {column: [values[row] for row in rows] for column, values in table.items()}
-    found = analyse(stage, name, factors, **ask).anova
-    return found.error_ms, found.error_df
+    table_of_first = analyse(stage, name, factors, **ask).anova
+    return table_of_first.error_ms, table_of_first.error_df
 
 
 def _margins(
@@ -171,12 +171,12 @@ def _margins(
     """Compares each factor's marginal means. A factor without marginal means is left out."""
     if len(analysis.factors) == 1:
         return {analysis.factors[0]: analysis}
-    found = {}
+    by_factor = {}
     for factor in analysis.factors:
         with contextlib.suppress(DataError, UsageError):
             of_factor: AnalyseOptions = {**ask, "compare": [factor]}
-            found[factor] = analyse(table, name, list(analysis.factors), **of_factor)
-    return found
+            by_factor[factor] = analyse(table, name, list(analysis.factors), **of_factor)
+    return by_factor
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class SequentialPlan:
         look = len(plan.runs) if replications == plan.runs[-1] else look  # complete: the last level applies
         if look == 0 or plan.runs[look - 1] != replications:
             at = ", ".join(map(str, plan.runs))
-            return cls(between_looks=f"the declared looks come after {at} replications; nothing is judged between them")
+            return cls(between_looks=f"declared looks come after {at} replications; nothing is compared between them")
         return cls(plan, look)
 
 
@@ -269,8 +269,8 @@ def _alone(
     if len(known) < 2:
         return cell
     stage = [value for block, value in known if first is None or block < first]
-    found = describe([value for _, value in known], scale=scale, stage=stage)
-    return replace(cell, mean=found.mean, ci=found.ci95)
+    summary = describe([value for _, value in known], scale=scale, stage=stage)
+    return replace(cell, mean=summary.mean, ci=summary.ci95)
 
 
 def _ranking(
@@ -320,6 +320,6 @@ def _plain_ratio(best: Cell, other: Cell, better: Better) -> float | None:
     return best.mean / other.mean if better is Better.HIGHER else other.mean / best.mean
 
 
-def where_words(part: AnalysisPart) -> str:
+def where_text(part: AnalysisPart) -> str:
     """Describes the part of the experiment that an analysis covers."""
     return label(part.where) if part.where else "all runs"

@@ -15,11 +15,11 @@ from edgejoule.dictionary.responses import Better
 from edgejoule.experiment.model import Level
 from edgejoule.findings.design import label
 from edgejoule.findings.model import AnalysisPart, Cell, Contrast, Effect, Ranking, ResponseFinding
-from edgejoule.findings.sentences import Question, Ranked, difference_words, interaction_sentence, sentence
-from edgejoule.findings.words import ratio, unit_for
+from edgejoule.findings.sentences import Question, Ranked, difference_text, interaction_sentence, sentence
+from edgejoule.findings.text import ratio, unit_for
 from edgejoule.stats import AnalysisResult
 from edgejoule.stats.anova import AnovaRow
-from edgejoule.stats.verdict import margin_words
+from edgejoule.stats.verdict import margin_text
 
 _TETRAD_LEVELS_MAX = 30  # levels of a factor; tetrads of larger interactions are not computed
 
@@ -30,8 +30,8 @@ def effects(r: ResponseFinding, levels: Levels) -> tuple[Effect, ...]:
     """Returns the effects on a response. levels: factor -> its levels, in the experiment's order."""
     if r.unusable or r.better is Better.NEITHER:
         return ()
-    found = [effect for part in r.parts for effect in _of_part(part, r, levels)]
-    return tuple(sorted(found, key=lambda e: -(e.share if e.share is not None else -1.0)))
+    results = [effect for part in r.parts for effect in _of_part(part, r, levels)]
+    return tuple(sorted(results, key=lambda e: -(e.share if e.share is not None else -1.0)))
 
 
 def condition_sentence(k: Ranking, r: ResponseFinding, factor: str) -> str:
@@ -45,7 +45,7 @@ def condition_sentence(k: Ranking, r: ResponseFinding, factor: str) -> str:
 
 
 def _of_contrast(c: Contrast, scale: float, symbol: str) -> Ranked:
-    more = None if c.difference is None else difference_words(c.difference, scale, symbol)
+    more = None if c.difference is None else difference_text(c.difference, scale, symbol)
     return Ranked(c.other, c.ratio, more, c.differs, c.equivalent)
 
 
@@ -54,8 +54,8 @@ def _of_part(part: AnalysisPart, r: ResponseFinding, levels: Levels) -> list[Eff
         untested = [_untested(factor, part, r, levels[factor]) for factor in levels if factor not in part.where]
         return [effect for effect in untested if effect]
     rows = [row for row in part.analysis.anova.rows if row.source != part.analysis.block]
-    told = [_of_row(row, part, part.analysis, r, levels) for row in rows]
-    return [effect for effect in told if effect]
+    results = [_of_row(row, part, part.analysis, r, levels) for row in rows]
+    return [effect for effect in results if effect]
 
 
 def _of_row(
@@ -73,20 +73,20 @@ def _of_row(
     return Effect(factors, part.where, row.eta2, text)
 
 
-def _factor(factor: str, found: AnalysisResult, r: ResponseFinding, levels: Sequence[Level]) -> str:
+def _factor(factor: str, analysis: AnalysisResult, r: ResponseFinding, levels: Sequence[Level]) -> str:
     unit = unit_for(r.unit, (c.mean for c in r.cells))
-    by_word = {str(level): level for level in levels}
-    best = found.groups[0]
+    by_text = {str(level): level for level in levels}
+    best = analysis.groups[0]
     others = []
-    for group in found.groups[1:]:
-        pair = next(p for p in found.pairs if p.b == best.levels and p.a == group.levels)
+    for group in analysis.groups[1:]:
+        pair = next(p for p in analysis.pairs if p.b == best.levels and p.a == group.levels)
         times = pair.ratio
         if times is not None and r.better is Better.HIGHER:
             times = 1 / times if times else None
-        differs = pair.significant if found.judged else None
-        more = difference_words(pair.difference, unit.scale, unit.symbol) if times is None else None
-        others.append(Ranked(by_word[group.levels[factor]], times, more, differs, pair.equivalent))
-    return sentence(_question(r, factor, best.mean, found.margin), by_word[best.levels[factor]], others)
+        differs = pair.significant if analysis.judged else None
+        more = difference_text(pair.difference, unit.scale, unit.symbol) if times is None else None
+        others.append(Ranked(by_text[group.levels[factor]], times, more, differs, pair.equivalent))
+    return sentence(_question(r, factor, best.mean, analysis.margin), by_text[best.levels[factor]], others)
 
 
 def _question(r: ResponseFinding, factor: str, mean: float, margin: float | None) -> Question:
@@ -96,7 +96,7 @@ def _question(r: ResponseFinding, factor: str, mean: float, margin: float | None
     return Question(
         factor=factor, label=f"{r.label}{method}", least=least, higher=higher,
         value=unit_for(r.unit, (c.mean for c in r.cells)).text(mean), resolved=r.min_ratio,
-        equal_words=None if margin is None else margin_words(margin, log=r.scale == "log"),
+        equal_text=None if margin is None else margin_text(margin, log=r.scale == "log"),
     )  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def _interaction(factors: tuple[str, ...], row: AnovaRow, analysis: AnalysisResu
     at_most = None
     if size is not None:
         unit = unit_for(r.unit, (c.mean for c in r.cells))
-        at_most = f"{ratio(math.exp(size))}×" if log else difference_words(size, unit.scale, unit.symbol)
+        at_most = f"{ratio(math.exp(size))}×" if log else difference_text(size, unit.scale, unit.symbol)
     shows: bool | None = None
     if analysis.judged and row.p is not None:
         shows = row.p < analysis.alpha

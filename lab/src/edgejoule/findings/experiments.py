@@ -14,11 +14,11 @@ from edgejoule.store import Experiment, Run
 _NAME_WIDTH = 12
 
 
-def table(found: Sequence[Experiment]) -> Table:
+def table(experiments: Sequence[Experiment]) -> Table:
     """Returns a row per experiment with the number of its runs by status."""
     rows = tuple(
         (str(e.id), e.name, e.begun, *(str(e.counts.get(s, 0)) for s in ("finished", "failed", "planned")), e.question)
-        for e in found
+        for e in experiments
     )
     columns = ("id", "name", "begun", "finished", "failed", "left", "question")
     return Table("experiments", columns, (True, False, False, True, True, True, False), rows)
@@ -37,9 +37,9 @@ def runs(experiment: Experiment, runs: Sequence[Run]) -> Table:
     rows = []
     for run in runs:
         values = {r.name: r for r in run.responses}
-        told = (value_text(values[name]) if name in values else "-" for name in names)
+        values_shown = (value_text(values[name]) if name in values else "-" for name in names)
         head = (str(run.run_index + 1), str(run.block + 1), *(str(level) for level in run.levels.values()))
-        rows.append((*head, *told, *([] if plain else [_status(run)])))
+        rows.append((*head, *values_shown, *([] if plain else [_status(run)])))
     columns = ("run", "block", *factors, *headings, *([] if plain else ["status"]))
     numeric = (True, True, *[False] * len(factors), *[True] * len(names), *([] if plain else [False]))
     return Table("runs", columns, numeric, tuple(rows))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from edgejoule.dictionary.responses import OTHER_CPU_SHARE_MIN, told_responses
+from edgejoule.dictionary.responses import OTHER_CPU_SHARE_MIN, reported_responses
 from edgejoule.experiment.model import Spec
 from edgejoule.findings.model import DatabaseFacts, LoadFacts, Progress, RunFacts
-from edgejoule.findings.words import count, percent
+from edgejoule.findings.text import count, percent
 from edgejoule.meters.base import Method
 from edgejoule.store import Run
 
@@ -19,7 +19,7 @@ def effective_responses(spec: Spec, runs: Sequence[Run]) -> list[str]:
     """Returns the names of the responses to analyse, the primary one first."""
     responses = [r for run in runs for r in run.responses]
     modelled = any(r.method == Method.MODELLED for r in responses)
-    return told_responses(spec.analysis.responses, {r.name for r in responses}, modelled=modelled)
+    return reported_responses(spec.analysis.responses, {r.name for r in responses}, modelled=modelled)
 
 
 def progress_of(runs: Sequence[Run]) -> Progress:
@@ -45,10 +45,10 @@ def database_level(run: Run) -> str:
 
 def durability_class(run: Run) -> str:
     """Describes the durability class of a run."""
-    told = run.durability or {}
-    if told.get("asked") is False and "server" in run.facts:
-        return "as the server has it: the experiment asks for no class"
-    return str(told.get("class", "not stated"))
+    known = run.durability or {}
+    if known.get("asked") is False and "server" in run.facts:
+        return "the server's setting: the experiment asks for no class"
+    return str(known.get("class", "not stated"))
 
 
 def _facts(name: str, durability: str, runs: Sequence[Run]) -> DatabaseFacts:
@@ -73,20 +73,20 @@ def load_facts(runs: Sequence[Run]) -> tuple[LoadFacts, ...]:
     for run in runs:
         if "active_s" in (load := run.facts.get("load", {})):
             grouped.setdefault(load.get("snapshot") or load["name"], []).append(run)
-    found = []
+    loads = []
     for own in grouped.values():
         first, load = own[0].levels, own[0].facts["load"]
         levels = {name: level for name, level in first.items() if all(run.levels[name] == level for run in own)}
-        found.append(LoadFacts(levels, len(own), load["records"], load["active_s"], load["settled_s"]))
-    return tuple(sorted(found, key=lambda load: tuple(map(str, load.levels.values()))))
+        loads.append(LoadFacts(levels, len(own), load["records"], load["active_s"], load["settled_s"]))
+    return tuple(sorted(loads, key=lambda load: tuple(map(str, load.levels.values()))))
 
 
 def meters_of(runs: Sequence[Run]) -> tuple[Mapping[str, Any], ...]:
     """Returns the distinct meters of all runs."""
-    found: list[Mapping[str, Any]] = []
+    distinct: list[Mapping[str, Any]] = []
     for r in runs:
-        found += [m for m in r.meters if m not in found]
-    return tuple(found)
+        distinct += [m for m in r.meters if m not in distinct]
+    return tuple(distinct)
 
 
 def run_facts(run: Run, names: Sequence[str]) -> RunFacts:
@@ -102,42 +102,42 @@ def run_facts(run: Run, names: Sequence[str]) -> RunFacts:
 
 def circumstances(run: Run) -> list[str]:
     """Returns the facts of a run that a reader needs to judge its figures; ordinary ones are left out."""
-    facts, told = run.facts, []
+    facts, notes = run.facts, []
     if run.attempt or run.set_aside:
-        told.append(f"attempt {run.attempt + 1}{', set aside: another one counts' if run.set_aside else ', counts'}")
+        notes.append(f"attempt {run.attempt + 1}{', set aside: another one counts' if run.set_aside else ', counts'}")
     if (load := facts.get("load")) and not load["name"].startswith("run-"):
         place = f"after {count(load['runs_before'], 'run')}" if load["runs_before"] else "the first run"
-        told.append(f"load {load['name']}, {place} on it")
+        notes.append(f"load {load['name']}, {place} on it")
     if (cache := facts.get("cache")) and cache["state"] == "cold":
-        told.append(f"cold cache, {cache['resident_bytes_after'] / 1024:,.0f} KiB resident")
+        notes.append(f"cold cache, {cache['resident_bytes_after'] / 1024:,.0f} KiB resident")
     chosen = run.settings.get("file_system") or run.settings.get("data_path")
     if chosen and (storage := facts.get("storage")):
-        told.append(f"data on {storage['file_system']} ({storage['mount_options']}), {storage['device']}")
+        notes.append(f"data on {storage['file_system']} ({storage['mount_options']}), {storage['device']}")
     if memory := facts.get("memory"):
         peak = "" if memory["peak_bytes"] is None else f", {memory['peak_bytes'] / 2**20:,.0f} reached"
         limit = memory["limit_bytes"] / 2**20
-        told.append(f"memory {limit:,.0f} MiB{peak}; data {memory['data_bytes_per_limit']:.2g} times that")
+        notes.append(f"memory {limit:,.0f} MiB{peak}; data {memory['data_bytes_per_limit']:.2g} times that")
     if level := facts.get("load_percent"):
-        told.append(f"{level['percent']:g} % of {level['reached_ops_s']:,.0f} ops/s")
+        notes.append(f"{level['percent']:g} % of {level['reached_ops_s']:,.0f} ops/s")
     if server := facts.get("server"):
         settings = ", ".join(f"{name} {value}" for name, value in server["settings"].items())
-        told.append(
+        notes.append(
             f"server {server['server']} {server['version']} ({settings}), driven by {_CLIENTS[server['client']]}"
         )
     if "executions" in facts:
-        told.append(f"k = {facts['executions']} executions, {facts['worked_share']:.0%} of the time at work")
+        notes.append(f"k = {facts['executions']} executions, {facts['worked_share']:.0%} of the time at work")
     if "repetitions" in facts:
-        told.append(f"k = {facts['repetitions']} repetitions back to back, figures are of one")
+        notes.append(f"k = {facts['repetitions']} repetitions back to back, figures are of one")
     if shell := facts.get("shell"):
-        told.append(f"{shell['shell']} takes {shell['start_s'] * 1e3:.2g} ms to start, which is subtracted")
-    if (others := run.value("other_cpu_share")) is not None and others > OTHER_CPU_SHARE_MIN:
-        told.append(f"other programs: {percent(others)} of the CPU")
+        notes.append(f"{shell['shell']} takes {shell['start_s'] * 1e3:.2g} ms to start, which is subtracted")
+    if (other_share := run.value("other_cpu_share")) is not None and other_share > OTHER_CPU_SHARE_MIN:
+        notes.append(f"other programs: {percent(other_share)} of the CPU")
     if cooled := facts.get("cool_down"):
-        told.append(_cooled(cooled))
+        notes.append(_cooled(cooled))
     after = facts.get("environment", {}).get("after", {})
     if (degrees := after.get("temperature_c")) is not None:
-        told.append(f"{degrees:.0f} °C")
-    return told
+        notes.append(f"{degrees:.0f} °C")
+    return notes
 
 
 def _cooled(cooled: Mapping[str, Any]) -> str:
@@ -145,6 +145,7 @@ def _cooled(cooled: Mapping[str, Any]) -> str:
     begun = [f"{cooled['temperature_c']:.0f} °C"] if cooled["temperature_c"] is not None else []
     power = cooled["idle_power"]
     if power.get("reached_w") is not None:
-        begun.append(f"{power['reached_w']:.3g} W {power['method']} at idle ({power['start_w']:.3g} when it all began)")
+        start = f"{power['start_w']:.3g} at the start of the study"
+        begun.append(f"{power['reached_w']:.3g} W {power['method']} at idle ({start})")
     why = f"; not for idle power: {power['why_not']}" if power.get("why_not") else ""
-    return f"waited {cooled['waited_s']:g} s to cool down, to {', '.join(begun) or 'nothing that could be read'}{why}"
+    return f"waited {cooled['waited_s']:g} s to cool down, to {', '.join(begun) or 'no readable target'}{why}"

@@ -25,7 +25,7 @@ from edgejoule.findings.model import Effect, Findings, ResponseFinding
 from edgejoule.findings.other_programs import disturbed_headline, other_caveats
 from edgejoule.findings.rates import is_asked_for, rate_caveats, rate_headline, rate_lines
 from edgejoule.findings.syncs import sync_caveats
-from edgejoule.findings.words import count, listed
+from edgejoule.findings.text import count, listed
 from edgejoule.store import RULE, Experiment, Run, Store
 
 
@@ -45,8 +45,8 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     plan = SequentialPlan.of(spec, len(taken) if look is None else look, begun)
     design = design_of(spec)
     responses = _responses(declared.responses, runs, experiment, design, declared, plan, analysed=True)
-    told_effects = _effects(responses, design)
-    largest = next((e.factors[0] for e in told_effects if len(e.factors) == 1), None)
+    all_effects = _effects(responses, design)
+    largest = next((e.factors[0] for e in all_effects if len(e.factors) == 1), None)
     if (subject := subject_of(spec, largest)) != design.subject:
         design = design_of(spec, subject)
         responses = _responses(declared.responses, runs, experiment, design, declared, plan, analysed=True)
@@ -56,15 +56,15 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     others = _responses([n for n in known if n not in declared.responses], runs, experiment, design, declared, plan)
     progress = progress_of(runs)
     usable = [r for r in responses if not r.unusable]
-    looked = [f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken]
+    look_results = [f"{t['words'][0].upper()}{t['words'][1:]}." for t in taken]
     method = next((r.method for r in [*responses, *others] if r.is_energy), None)
     missed = rate_lines([*responses, *others])
     alone = is_alone(spec, responses)
-    plain = alone_headline(spec, responses) if alone else verdict.headline(first, design, told_effects, progress)
+    plain = alone_headline(spec, responses) if alone else verdict.headline(first, design, all_effects, progress)
     headline = disturbed_headline(rate_headline(plain, first, missed), first, method, runs)
-    told = [*rate_caveats(missed), *other_caveats(experiment, runs)]
-    told += _absent(spec.analysis.responses, names, runs)
-    told += verdict.caveats(progress, responses, [*responses, *others], spec.design.replications)
+    warnings = [*rate_caveats(missed), *other_caveats(experiment, runs)]
+    warnings += _absent(spec.analysis.responses, names, runs)
+    warnings += verdict.caveats(progress, responses, [*responses, *others], spec.design.replications)
     return Findings(
         experiment=experiment.name,
         experiment_id=experiment.id,
@@ -76,9 +76,9 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         energy_words=experiment.energy_words,
         energy_min_ratio=experiment.energy_min_ratio,
         headline=headline,
-        effects=told_effects,
+        effects=all_effects,
         verdict=(alone_statement(usable),) if alone else verdict.statements(usable, design),
-        caveats=(*looked, *_repeated(attempts), *told, *sync_caveats(runs)),
+        caveats=(*look_results, *_repeated(attempts), *warnings, *sync_caveats(runs)),
         progress=progress,
         responses=tuple(responses),
         others=tuple(others),
@@ -94,8 +94,8 @@ def _effects(responses: Sequence[ResponseFinding], design: Layout) -> tuple[Effe
     """Returns the effects on the first usable response. An effect of a factor that sets the response is left out."""
     judged = (r for r in responses if not r.unusable and r.better is not Better.NEITHER)
     first = next(judged, None)
-    found = effects(first, design.levels) if first else ()
-    return tuple(e for e in found if first and not any(is_asked_for(first.name, factor) for factor in e.factors))
+    results = effects(first, design.levels) if first else ()
+    return tuple(e for e in results if first and not any(is_asked_for(first.name, factor) for factor in e.factors))
 
 
 def _responses(
@@ -109,11 +109,11 @@ def _responses(
     analysed: bool = False,
 ) -> list[ResponseFinding]:
     known = experiment.spec.known_responses()
-    found = (
+    findings = (
         respond(n, runs, design, declared, experiment.energy_min_ratio, plan, analysed=analysed, responses=known)
         for n in names
     )
-    return [r for r in found if r is not None]
+    return [r for r in findings if r is not None]
 
 
 def _absent(declared: Sequence[str], names: Collection[str], runs: Sequence[Run]) -> list[str]:
@@ -123,7 +123,7 @@ def _absent(declared: Sequence[str], names: Collection[str], runs: Sequence[Run]
     if not done or not absent:
         return []
     without = listed(sorted({database_level(run) for run in done}), "or")
-    return [f"No run has {listed(absent, 'or')}, which analysis.responses declares: {without} gives no such figure."]
+    return [f"No run has {listed(absent, 'or')}, which analysis.responses declares: {without} does not report it."]
 
 
 def _repeated(attempts: Sequence[Run]) -> list[str]:

@@ -30,13 +30,13 @@ def energy_lines(runs: Sequence[Run], design: Layout) -> EnergyLines | None:
     if not methods:
         return None
     if len(methods) > 1:
-        return EnergyLines(None, "mixed methods", "the runs' energy came about by different methods")
+        return EnergyLines(None, "mixed methods", "the runs' energies have different methods")
     method = methods.pop()
     repeated = ("load", *design.factors) if design.shares_loads else ()
     if method == "modelled":
         return EnergyLines(None, method, "modelled energy follows from time, so the line would fit by construction")
     try:
-        found = regression(table, ENERGY, TIME, [design.subject], repeated=repeated)
+        fit = regression(table, ENERGY, TIME, [design.subject], repeated=repeated)
     except DataError as error:
         return EnergyLines(None, method, str(error))
-    return EnergyLines(found, method, None)
+    return EnergyLines(fit, method, None)

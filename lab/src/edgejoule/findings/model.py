@@ -23,8 +23,8 @@ Levels = Mapping[str, Level]
 class Cell:
     """One response in one cell of the design.
 
-    n: runs with a value. mean, ci: of the analysis, in the response's unit (geometric on the log scale); ci None
-    where there is no error term. letters: None where no comparison was possible. uncertainty_k2: the meter's or
+    n: runs with a value. mean, ci: from the analysis, in the response's unit (geometric on the log scale); ci is None
+    without an error term. letters: None if no comparison was possible. uncertainty_k2: the meter's or
     model's half width of a single run, the largest of the cell. missing, failed: reasons, one per run. open: runs not
     done yet. not_sustained: the sentence about a missed rate; an analysed response that means
     something only at that rate then has no mean.
@@ -223,7 +223,7 @@ class Effect:
         return ", ".join([" × ".join(self.factors), *(str(level) for level in self.where.values())])
 
     @property
-    def share_words(self) -> str:
+    def share_text(self) -> str:
         """The share of the variation as text; empty without a test."""
         if self.share is None:
             return ""
@@ -233,14 +233,14 @@ class Effect:
     @property
     def lead(self) -> str:
         """The sentence's title in a terminal."""
-        return f"{self.name} ({self.share_words})" if self.share is not None else self.name
+        return f"{self.name} ({self.share_text})" if self.share is not None else self.name
 
 
 @dataclass(frozen=True)
 class EnergyLines:
-    """found: lines of energy_j on settled_s; None without lines, with the reason. method: of the energy."""
+    """regression: lines of energy_j on settled_s; None without lines, with the reason. method: of the energy."""
 
-    found: Regression | None
+    regression: Regression | None
     method: str
     reason: str | None
 
@@ -250,7 +250,7 @@ class EnergyLines:
             "method": self.method,
             "reason": self.reason,
             "unit": {"slope": "W", "intercept": RESPONSES["energy_j"].unit},
-            "regression": self.found.to_json() if self.found else None,
+            "regression": self.regression.to_json() if self.regression else None,
         }
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from edgejoule.dictionary.responses import OTHER_PROGRAMS
 from edgejoule.findings.model import ResponseFinding
-from edgejoule.findings.words import count, percent
+from edgejoule.findings.text import count, percent
 from edgejoule.store import Experiment, Run
 
-CLOCKED = ("ops/s", "MB/s", "s", "µs")  # units of what a clock alone measures
+CLOCKED = ("ops/s", "MB/s", "s", "µs")  # units of responses measured by a clock alone
 BUSY_SHARE_MAX = 0.1  # of all CPUs, by others, before a study; above it the user is warned
 
 
@@ -20,11 +20,11 @@ def exceeded(run: Run, kind: str) -> bool:
 
 def disturbed(runs: Sequence[Run]) -> str | None:
     """Returns why the runs' energies are not usable; None when other programs used few CPUs."""
-    words = _cpu_words(runs)
-    return words and f"{words}; the watts are not usable"
+    cpu = _cpu_text(runs)
+    return cpu and f"{cpu}; the watts are not usable"
 
 
-def _cpu_words(runs: Sequence[Run]) -> str | None:
+def _cpu_text(runs: Sequence[Run]) -> str | None:
     """Describes the CPU share of other programs in the runs flagged for it; None if no run is flagged."""
     finished = [run for run in runs if run.status == "finished"]
     own = [run for run in finished if exceeded(run, "cpu")]
@@ -45,10 +45,10 @@ def disturbed_headline(
 
     A verdict on energy is replaced. A verdict on another response stays, with a qualification.
     """
-    words = _cpu_words(runs)
-    if words is None:
+    cpu = _cpu_text(runs)
+    if cpu is None:
         return headline
-    sentence = f"{words[0].upper()}{words[1:]}"
+    sentence = f"{cpu[0].upper()}{cpu[1:]}"
     watts = "; the watts are not usable" if energy_method is not None else ""
     if first is not None and not first.is_energy:
         times = f", so times are not the {_whose(runs)} alone" if first.unit in CLOCKED else ""
@@ -63,14 +63,14 @@ def _whose(runs: Sequence[Run]) -> str:
 
 def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:
     """Returns caveats on other programs, before the study and during the runs."""
-    found, whose = [], _whose(runs)
+    caveats, whose = [], _whose(runs)
     busy_share = experiment.environment.get("system", {}).get("cpu_busy_share_before")
     if busy_share is not None and busy_share > BUSY_SHARE_MAX:
-        found.append(f"When the study began, other programs used {percent(busy_share)} of the CPU.")
-    if words := _cpu_words(runs):
+        caveats.append(f"When the study began, other programs used {percent(busy_share)} of the CPU.")
+    if cpu := _cpu_text(runs):
         times = "times" if whose == "command's" else "throughput, latencies and other times"
-        found.append(
-            f"{words[0].upper()}{words[1:]}, more than a tenth of what the runs used themselves: {times} "
+        caveats.append(
+            f"{cpu[0].upper()}{cpu[1:]}, more than a tenth of what the runs used themselves: {times} "
             f"are not the {whose} alone. They are compared as they are; energies are shown and not "
             "compared. Stop those programs and repeat the flagged runs: edgejoule run --rerun-flagged."
         )
@@ -78,8 +78,8 @@ def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:
         own = [run for run in runs if run.status == "finished" and exceeded(run, kind)]
         if own:
             most = max(run.value(OTHER_PROGRAMS[kind]) or 0.0 for run in own)
-            found.append(
+            caveats.append(
                 f"Other programs {verb} up to {most / 1e6:,.0f} MB during {count(len(own), 'run')}, more than a tenth "
                 f"of what the run did: bytes of the device and times are not the {whose} alone."
             )
-    return found
+    return caveats

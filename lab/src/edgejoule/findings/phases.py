@@ -8,7 +8,7 @@ from typing import Any
 
 from edgejoule.findings.design import Layout, runs_of
 from edgejoule.findings.table import Cell, Table, hole
-from edgejoule.findings.words import Unit, unit_for
+from edgejoule.findings.text import Unit, unit_for
 from edgejoule.store import Run
 
 _AMOUNTS = (
@@ -18,27 +18,27 @@ _AMOUNTS = (
     ("write_bytes", "written", "byte"),
 )
 NOTE = (
-    "amounts of one repetition; bytes are those that the process tree fetched from storage, and made dirty for it; a "
-    "phase that some runs lack is the mean of the others"
+    "amounts of one repetition; bytes read are those that the process tree fetched from storage, bytes written "
+    "those that it made dirty; the mean of a phase leaves out runs without it"
 )
 
 
 def table(runs: Sequence[Run], design: Layout) -> Table | None:
     """Returns a row per phase and cell; None if no command announced a phase."""
-    found = [(cell, name, facts) for cell in design.cells() for name, facts in _by_name(runs_of(runs, cell))]
-    if not found:
+    phases = [(cell, name, facts) for cell in design.cells() for name, facts in _by_name(runs_of(runs, cell))]
+    if not phases:
         return None
-    means = [[mean(facts, key) for key, _, _ in _AMOUNTS] for _, _, facts in found]
+    means = [[mean(facts, key) for key, _, _ in _AMOUNTS] for _, _, facts in phases]
     units = [unit_for(unit, [row[i] for row in means]) for i, (_, _, unit) in enumerate(_AMOUNTS)]
-    method = " and ".join(sorted({str(fact["method"]) for _, _, facts in found for fact in facts}))
+    method = " and ".join(sorted({str(fact["method"]) for _, _, facts in phases for fact in facts}))
     titles = [
         f"{label} ({', '.join([unit.symbol, *([method] if key == 'energy_j' else [])])})"
         for (key, label, _), unit in zip(_AMOUNTS, units, strict=True)
     ]
-    levels = list(found[0][0])
+    levels = list(phases[0][0])
     rows = [
         (*(str(v) for v in cell.values()), name, str(len(facts)), *map(_text, amounts, units, [facts] * len(units)))
-        for (cell, name, facts), amounts in zip(found, means, strict=True)
+        for (cell, name, facts), amounts in zip(phases, means, strict=True)
     ]
     columns = (*levels, "phase", "runs", *titles)
     numeric = (*[False] * (len(levels) + 1), *[True] * (len(_AMOUNTS) + 1))

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from edgejoule.dictionary.responses import is_energy, is_latency
 from edgejoule.findings.design import Layout, label, runs_of
 from edgejoule.findings.model import Levels, Ranking, ResponseFinding
-from edgejoule.findings.words import count, listed, number
+from edgejoule.findings.text import count, listed, number
 from edgejoule.store import Run
 
 SHARE_MIN = 0.99
 CURVE_SHARE_MIN = 0.95  # for levels of a load curve: their rates are shares of a measured rate
 RATE_FACTORS = ("target", "rate", "load_percent")  # factors that set a rate
-_TOLD_MAX = 2  # cells named in the headline; more are counted
+_LISTED_MAX = 2  # cells named in the headline; more are counted
 
 
 def share_min(*, load_curve: bool) -> float:
@@ -44,7 +44,7 @@ def is_asked_for(name: str, factor: str) -> bool:
 
 def missed_rates(runs: Sequence[Run], design: Layout) -> dict[int, str]:
     """Returns run index -> requested and reached rate as text, for all runs of cells that missed their rate."""
-    found: dict[int, str] = {}
+    missed: dict[int, str] = {}
     for levels in design.cells():
         own = [run for run in runs_of(runs, levels) if run.status == "finished"]
         shares, targets = (_values(own, name) for name in ("target_share", "target_ops_s"))
@@ -52,8 +52,8 @@ def missed_rates(runs: Sequence[Run], design: Layout) -> dict[int, str]:
             continue
         share = statistics.fmean(shares)
         if share < share_min(load_curve=any("load_percent" in run.facts for run in own)):
-            found |= {run.run_index: not_sustained(statistics.fmean(targets), share) for run in own}
-    return found
+            missed |= {run.run_index: not_sustained(statistics.fmean(targets), share) for run in own}
+    return missed
 
 
 def _values(runs: Sequence[Run], name: str) -> list[float]:
@@ -74,13 +74,13 @@ def _who(levels: Levels) -> str:
 def rate_sentences(rankings: Sequence[Ranking], design: Layout) -> list[str]:
     """Returns one sentence for each subject that did not sustain its rate. rankings: of one condition."""
     missed = [c for k in rankings for c in k.without_value if c.not_sustained]
-    found = [f"{_who({design.subject: c.levels[design.subject]})} {c.not_sustained}." for c in missed]
-    return list(dict.fromkeys(_capital(words) for words in found))
+    sentences = [f"{_who({design.subject: c.levels[design.subject]})} {c.not_sustained}." for c in missed]
+    return list(dict.fromkeys(_capital(text) for text in sentences))
 
 
-def _capital(words: str) -> str:
+def _capital(text: str) -> str:
     """Capitalises "the database" at the start of a sentence; leaves names unchanged."""
-    return f"The{words[3:]}" if words.startswith("the database ") else words
+    return f"The{text[3:]}" if text.startswith("the database ") else text
 
 
 def rate_caveats(lines: Sequence[str]) -> list[str]:
@@ -92,7 +92,8 @@ def rate_headline(headline: str, first: ResponseFinding | None, lines: Sequence[
     """Returns the headline with the cells that did not sustain their rate."""
     if not lines or first is None:
         return headline
-    told = listed(list(lines)) if len(lines) <= _TOLD_MAX else f"{count(len(lines), 'cell')} do not sustain their rate"
+    many = len(lines) > _LISTED_MAX
+    missed = f"{count(len(lines), 'cell')} do not sustain their rate" if many else listed(list(lines))
     if needs_its_rate(first.name) and not any(k.contrasts for k in first.rankings):
-        return f"There is nothing to compare: {told}."
-    return f"{headline.removesuffix('.')}; {told}."
+        return f"There is nothing to compare: {missed}."
+    return f"{headline.removesuffix('.')}; {missed}."

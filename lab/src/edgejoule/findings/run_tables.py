@@ -11,7 +11,7 @@ from edgejoule.energy import Renewal
 from edgejoule.findings.table import Table
 from edgejoule.store import ResponseValue, Run
 
-_WORDS = {"idle": "idle, no database open", "quiet": "database open, quiet"}
+_LABELS = {"idle": "idle, no database open", "quiet": "database open, quiet"}
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ def value_text(response: ResponseValue) -> str:
 def baselines(run: Run) -> RunTable:
     """Returns gross energy, the two baselines and the net energy above each, with its uncertainty budget."""
     values = {r.name: r for r in run.responses}
-    words = {**_WORDS, "idle": "idle"} if run.is_command_alone else _WORDS
+    labels = {**_LABELS, "idle": "idle"} if run.is_command_alone else _LABELS
     each = (" of one repetition" if "repetitions" in run.facts else " of one execution") if run.repeated > 1 else ""
     gross, facts = values.get("energy_j"), run.facts["baselines"]
     rows: list[tuple[str, ...]] = [
         ("gross", gross.method if gross else "", "", "", _shown(values.get("power_mean_w")), _shown(gross), "")
     ]
     for name, own in facts.items():
-        rows += _baseline_rows(name, words[name], own, values, run.repeated)
+        rows += _baseline_rows(name, labels[name], own, values, run.repeated)
     sentences = [
-        f"{words[name]}: missing: {own['missing_reason']}" for name, own in facts.items() if own["missing_reason"]
+        f"{labels[name]}: missing: {own['missing_reason']}" for name, own in facts.items() if own["missing_reason"]
     ]
     share = facts.get("quiet", {}).get("core_share")
     if share is not None:
@@ -68,16 +68,16 @@ def baselines(run: Run) -> RunTable:
 
 
 def _baseline_rows(
-    name: str, words: str, facts: Mapping[str, Any], values: Mapping[str, ResponseValue], executions: int
+    name: str, label: str, facts: Mapping[str, Any], values: Mapping[str, ResponseValue], executions: int
 ) -> Iterator[tuple[str, ...]]:
     """Yields a baseline's rows. facts: of all executions together. values: of one execution."""
     power, net = values.get(BASELINE_POWER[name]), values.get(BASELINE_NET[name])
     method = power.method if power else ""
     if facts["before_w"] is None:
-        yield (words, method, "missing", "missing", "missing", "missing", "")
+        yield (label, method, "missing", "missing", "missing", "missing", "")
         return
     windows = (f"{facts['before_w']:.4g}", f"{facts['after_w']:.4g}")
-    yield (words, method, *windows, _shown(power), _shown(net), "")
+    yield (label, method, *windows, _shown(power), _shown(net), "")
     for line, value, share in _budget({line: j / executions for line, j in facts["net_budget_j"].items()}):
         yield (f"  {line}", "", "", "", "", value, share)
 
@@ -99,9 +99,9 @@ def metering(facts: Mapping[str, Any], whole: str = "") -> RunTable:
             late = f", {cost['polls_late']:,} of them late" if cost["polls_late"] else ""
             share = f"{cost['core_share']:.2%} of a core"
             sentences.append(f"sampling {meter['meter']}: {cost['polls']:,} polls{late}, {share}")
-    sentences.append(f"keeping the readings: {facts['recording_cpu_s']:.3g} s of CPU time")
+    sentences.append(f"recording the readings: {facts['recording_cpu_s']:.3g} s of CPU time")
     of = f" of all {whole}" if whole else ""
-    caption = f"settled energy{of}, and what its uncertainty is made of"
+    caption = f"settled energy{of}, and its uncertainty budget"
     columns = ("meter", "domain", "method", "line", "J (k=1)", "share")
     return RunTable(Table(caption, columns, (False, False, False, False, True, True), rows), tuple(sentences))
 

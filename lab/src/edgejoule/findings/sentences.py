@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from edgejoule.experiment.model import Level
-from edgejoule.findings.words import listed, number, ratio
+from edgejoule.findings.text import listed, number, ratio
 
-_NAMED = ("database", "workload")  # factors whose levels need no factor beside them
-_TOLD_MAX = 3  # levels named one by one
+_NAMED = ("database", "workload")  # levels shown without their factor
+_LISTED_MAX = 3  # levels named one by one
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Question:
-    """The comparison. label: of the response with its method. value: of the best level, as text. equal_words: the
+    """The comparison. label: of the response with its method. value: of the best level, as text. equal_text: the
     declared margin, "within 5 %". resolved: the ratio that a model resolves.
     """
 
@@ -39,7 +39,7 @@ class Question:
     value: str
     least: str = "lowest"
     higher: bool = False
-    equal_words: str | None = None
+    equal_text: str | None = None
     resolved: float | None = None
 
 
@@ -54,7 +54,7 @@ def sentence(q: Question, best: Level, others: Sequence[Ranked]) -> str:
     if not behind:
         return _undecided(q, best, tied)
     leaders = names(q.factor, _in_order([best, *(o.level for o in tied)]), last="or")
-    equal = f" (equal {q.equal_words})" if tied and all(o.equal for o in tied) else " (tie)" if tied else ""
+    equal = f" (equal {q.equal_text})" if tied and all(o.equal for o in tied) else " (tie)" if tied else ""
     return f"{head} {leaders}{equal}: {q.value}{_others(q, behind)}."
 
 
@@ -75,11 +75,11 @@ def interaction_sentence(
 
 def names(factor: str, levels: Sequence[Level], last: str = "and") -> str:
     """Describes levels. A name stands for itself, everything else stands with its factor: threads 1, 2 and 4."""
-    words = [_level(level) for level in levels]
-    if len(words) > _TOLD_MAX + 1:
-        return f"{len(words)} levels of {factor}"
-    bare = factor in _NAMED and not any(word[0].isdigit() for word in words if word)
-    return listed(words, last) if bare else f"{factor} {listed(words, last)}"
+    texts = [_level(level) for level in levels]
+    if len(texts) > _LISTED_MAX + 1:
+        return f"{len(texts)} levels of {factor}"
+    bare = factor in _NAMED and not any(word[0].isdigit() for word in texts if word)
+    return listed(texts, last) if bare else f"{factor} {listed(texts, last)}"
 
 
 def _in_order(levels: Sequence[Level]) -> list[Level]:
@@ -98,16 +98,16 @@ def _undecided(q: Question, best: Level, tied: Sequence[Ranked]) -> str:
     label = f"{q.label[0].upper()}{q.label[1:]}"
     levels = names(q.factor, _in_order([best, *(o.level for o in tied)]))
     equal = [o for o in tied if o.equal]
-    if len(equal) == len(tied) and q.equal_words:
-        return f"{label}: equal {q.equal_words} with {levels}."
+    if len(equal) == len(tied) and q.equal_text:
+        return f"{label}: equal {q.equal_text} with {levels}."
     text = f"{label}: no difference shows between {levels}"
     times = [o.times for o in tied if o.times is not None]
     if times:
         text += f", {ratio(max(times))}× at most"
     if q.resolved is not None:
         return f"{text}; the model resolves {ratio(q.resolved)}×."
-    if equal and q.equal_words:
-        return f"{text}; {names(q.factor, _in_order([best, *(o.level for o in equal)]))} are equal {q.equal_words}."
+    if equal and q.equal_text:
+        return f"{text}; {names(q.factor, _in_order([best, *(o.level for o in equal)]))} are equal {q.equal_text}."
     return f"{text}."
 
 
@@ -115,11 +115,11 @@ def _others(q: Question, others: Sequence[Ranked]) -> str:
     """Describes the other levels, the best first; many of them as a range."""
     if any(o.times is None for o in others):
         more = "less" if q.higher else "more"
-        told = [f"{o.more} {more} with {names(q.factor, [o.level])}" for o in others if o.more]
-        return f"; {listed(told)}" if told and len(told) <= _TOLD_MAX else ""
+        differences = [f"{o.more} {more} with {names(q.factor, [o.level])}" for o in others if o.more]
+        return f"; {listed(differences)}" if differences and len(differences) <= _LISTED_MAX else ""
     times = [f"{ratio(o.times)}×" for o in others if o.times is not None]
     that = "that with" if q.higher else "as much with"
-    if len(others) > _TOLD_MAX:
+    if len(others) > _LISTED_MAX:
         return f"; {times[0]} to {times[-1]} {that} the {len(others)} others"
     first, *rest = [
         f"{much} {that if i == 0 else 'with'} {names(q.factor, [o.level])}"
@@ -128,6 +128,6 @@ def _others(q: Question, others: Sequence[Ranked]) -> str:
     return f"; {listed([first, *rest])}"
 
 
-def difference_words(difference: float, scale: float, symbol: str) -> str:
+def difference_text(difference: float, scale: float, symbol: str) -> str:
     """Formats the absolute difference on the raw scale with its unit."""
     return f"{number(abs(difference) / scale)} {symbol}".strip()

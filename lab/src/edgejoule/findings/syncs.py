@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from edgejoule.findings.facts import database_level, durability_class
-from edgejoule.findings.words import listed, number
+from edgejoule.findings.text import listed, number
 from edgejoule.store import Run
 
 SYNCS = "syncs_per_write"
@@ -16,20 +16,21 @@ _DIFFERENCE_MIN = 0.1
 
 def sync_caveats(runs: Sequence[Run]) -> list[str]:
     """Returns one sentence for each durability class in which the databases' syncs per write differ."""
-    found: dict[str, dict[str, list[float]]] = {}
+    by_durability: dict[str, dict[str, list[float]]] = {}
     for run in runs:
         if (syncs := run.value(SYNCS)) is not None:
-            found.setdefault(durability_class(run), {}).setdefault(database_level(run), []).append(syncs)
+            by_durability.setdefault(durability_class(run), {}).setdefault(database_level(run), []).append(syncs)
     sentences = []
-    for durability, databases in sorted(found.items()):
+    for durability, databases in sorted(by_durability.items()):
         means = {name: statistics.fmean(syncs) for name, syncs in databases.items()}
         least, most = min(means.values()), max(means.values())
         if most - least < _DIFFERENCE_MIN or most < _RATIO_MIN * least:
             continue
-        told = listed([f"{name} {_text(mean)}" for name, mean in sorted(means.items(), key=lambda item: -item[1])])
+        ordered = sorted(means.items(), key=lambda item: -item[1])
+        means_text = listed([f"{name} {_text(mean)}" for name, mean in ordered])
         sentences.append(
-            f"Syncs for each write differ under durability {durability}: {told}. A part of the differences between "
-            "these databases is the cost of the syncs."
+            f"Syncs per write differ under durability {durability}: {means_text}. The syncs explain a part of the "
+            "differences between these databases."
         )
     return sentences
 

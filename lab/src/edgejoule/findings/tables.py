@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from edgejoule.dictionary.responses import Better
 from edgejoule.findings import analysis_tables, table
-from edgejoule.findings.compare import MODELLED, where_words
+from edgejoule.findings.compare import MODELLED, where_text
 from edgejoule.findings.design import label
 from edgejoule.findings.model import AnalysisPart, Cell, Contrast, Findings, ResponseFinding, RunFacts
 from edgejoule.findings.table import BREAK, CellMark, CellRole, Table, hole, soft, strong
-from edgejoule.findings.words import Unit, count, number, ratio, unit_for
+from edgejoule.findings.text import Unit, count, number, ratio, unit_for
 
 PAIRS_MAX = 150
 RUNS_MAX = 2_000
@@ -26,8 +26,8 @@ def unit_for_response(r: ResponseFinding) -> Unit:
 def heading(r: ResponseFinding, unit: Unit | None = None, *, capital: bool = False) -> str:
     """Returns the column title: label, unit and, for energy, method."""
     unit = unit or unit_for_response(r)
-    words = [w for w in (unit.symbol, r.method if r.is_energy else "") if w]
-    text = f"{r.label} ({', '.join(words)})" if words else r.label
+    parts = [w for w in (unit.symbol, r.method if r.is_energy else "") if w]
+    text = f"{r.label} ({', '.join(parts)})" if parts else r.label
     return f"{text[0].upper()}{text[1:]}" if capital else text
 
 
@@ -38,15 +38,15 @@ def alone(r: ResponseFinding) -> str:
 
 def glance(f: Findings) -> Table:
     """Returns, per condition and for the first two responses, the best, its value, and the ratios of next and last."""
-    told = [r for r in f.responses if r.better is not Better.NEITHER and not r.unusable][:2]
+    shown = [r for r in f.responses if r.better is not Better.NEITHER and not r.unusable][:2]
     columns = [", ".join(f.condition_factors) or "experiment"]
-    for r in told:
+    for r in shown:
         side = "highest" if r.better is Better.HIGHER else "lowest"
         columns += [f"{side} {heading(r)}", "next", "last"]
     rows = []
-    for i, ranking in enumerate(told[0].rankings if told else ()):
+    for i, ranking in enumerate(shown[0].rankings if shown else ()):
         row: list[table.Cell] = [label(ranking.condition) or "all"]
-        for r in told:
+        for r in shown:
             row += _glance_cells(r, i, f)
         rows.append(tuple(row))
     return Table("Results at a glance", tuple(columns), (False,) * len(columns), tuple(rows))
@@ -76,11 +76,11 @@ def _glance_cells(r: ResponseFinding, index: int, f: Findings) -> list[table.Cel
 
 
 def _distance(c: Contrast, f: Findings) -> table.Cell:
-    words: str | CellMark = "worse" if c.differs else "n/a"
+    text: str | CellMark = "worse" if c.differs else "n/a"
     if c.ratio is not None:
-        words = strong(f"{ratio(c.ratio)}×") if c.differs else f"{ratio(c.ratio)}×"
+        text = strong(f"{ratio(c.ratio)}×") if c.differs else f"{ratio(c.ratio)}×"
     interval = (BREAK, soft(f"{ratio(c.ci[0])} to {ratio(c.ci[1])}")) if c.ci else ()
-    return (words, " ", _name(str(c.other), f), *interval)
+    return (text, " ", _name(str(c.other), f), *interval)
 
 
 def _name(level: str, f: Findings) -> CellMark:
@@ -139,7 +139,7 @@ def anova(r: ResponseFinding, part: AnalysisPart) -> Table | None:
     if part.analysis is None:
         return None
     a = part.analysis
-    where = "" if not part.where else f", {where_words(part)}"
+    where = "" if not part.where else f", {where_text(part)}"
     scale = "logarithms" if a.scale == "log" else "values as they are"
     note = "; ".join([f"type {a.anova.ss_type} sums of squares of the {scale}", *a.notes])
     title = f"{r.title[0].upper()}{r.title[1:]}{where}"
@@ -156,7 +156,7 @@ def pairs(r: ResponseFinding, part: AnalysisPart, f: Findings) -> Table | None:
         chosen = [p for p in chosen if all(p.a[n] == p.b[n] for n in p.a if n != f.subject)]
         note += f"; the {len(chosen)} within one condition are shown, --json has all"
     unit = unit_for_response(r)
-    where = "" if not part.where else f", {where_words(part)}"
+    where = "" if not part.where else f", {where_text(part)}"
     caption = heading(r, unit, capital=True) + where
     return analysis_tables.pairs(a, chosen, analysis_tables.page(unit.number), caption, alone=alone(r), note=note)
 
@@ -166,7 +166,7 @@ def failed(f: Findings) -> Table | None:
     grouped: dict[str, list[RunFacts]] = {}
     for run in f.runs:
         if run.status == "failed":
-            grouped.setdefault(run.cause or "no cause is known", []).append(run)
+            grouped.setdefault(run.cause or "unknown cause", []).append(run)
     if not grouped:
         return None
     names = list(f.runs[0].levels)
@@ -175,7 +175,7 @@ def failed(f: Findings) -> Table | None:
         levels = (", ".join(dict.fromkeys(str(run.levels[name]) for run in own)) for name in names)
         rows.append((*levels, str(len(own)), cause))
     numeric = (*[False] * len(names), True, False)
-    return Table("What failed, and why", (*names, "runs", "cause"), numeric, tuple(rows))
+    return Table("Failed runs and their causes", (*names, "runs", "cause"), numeric, tuple(rows))
 
 
 def loads(f: Findings) -> Table | None:
@@ -184,7 +184,7 @@ def loads(f: Findings) -> Table | None:
         return None
     names = list(dict.fromkeys(name for load in f.loads for name in load.levels))
     unit = unit_for("s", [load.active_s for load in f.loads])
-    times = [f"{words} ({unit.symbol})" for words in ("time to the last insert", "time to settled")]
+    times = [f"{title} ({unit.symbol})" for title in ("time to the last insert", "time to settled")]
     rows = [
         (
             *(str(load.levels.get(name, "all")) for name in names),
@@ -240,27 +240,27 @@ def driver_shares(f: Findings) -> Table | None:
 
 
 def _means(f: Findings, names: Sequence[str], caption: str) -> Table | None:
-    told = [r for n in names if (r := f.response(n)) is not None]
-    if not told:
+    shown = [r for n in names if (r := f.response(n)) is not None]
+    if not shown:
         return None
-    levels = list(told[0].cells[0].levels)
-    units = _common_units(told)
+    levels = list(shown[0].cells[0].levels)
+    units = _common_units(shown)
     rows = [
-        (*(str(v) for v in cell.levels.values()), *(_mean_words(r.cells[i], r, units[r.name]) for r in told))
-        for i, cell in enumerate(told[0].cells)
+        (*(str(v) for v in cell.levels.values()), *(_mean_text(r.cells[i], r, units[r.name]) for r in shown))
+        for i, cell in enumerate(shown[0].cells)
     ]
-    columns = (*levels, *(heading(r, units[r.name]) for r in told))
-    return Table(caption, columns, (*[False] * len(levels), *[True] * len(told)), tuple(rows))
+    columns = (*levels, *(heading(r, units[r.name]) for r in shown))
+    return Table(caption, columns, (*[False] * len(levels), *[True] * len(shown)), tuple(rows))
 
 
-def _common_units(told: Sequence[ResponseFinding]) -> dict[str, Unit]:
+def _common_units(shown: Sequence[ResponseFinding]) -> dict[str, Unit]:
     """Returns each response's unit; all energies share one."""
-    joules = [r for r in told if r.unit == "J"]
+    joules = [r for r in shown if r.unit == "J"]
     common = unit_for("J", [c.mean for r in joules for c in r.cells])
-    return {r.name: common if r in joules else unit_for_response(r) for r in told}
+    return {r.name: common if r in joules else unit_for_response(r) for r in shown}
 
 
-def _mean_words(cell: Cell, r: ResponseFinding, unit: Unit) -> table.Cell:
+def _mean_text(cell: Cell, r: ResponseFinding, unit: Unit) -> table.Cell:
     if cell.mean is None:
         return why_none(cell, r)
     if r.name in ("client_cpu_share", "driver_share"):
@@ -275,11 +275,11 @@ def why_none(cell: Cell, r: ResponseFinding) -> CellMark:
     if cell.not_sustained:
         return hole(cell.not_sustained)
     if cell.missing:
-        return hole(missing_words(r, cell.missing[0]))
+        return hole(missing_text(r, cell.missing[0]))
     return soft("not run yet" if cell.open else "does not apply")
 
 
-def missing_words(r: ResponseFinding, reason: str) -> str:
+def missing_text(r: ResponseFinding, reason: str) -> str:
     """Describes a missing value. The method precedes the reason, which may quote joules or watts."""
     return f"missing ({r.method}): {reason}" if r.is_energy else f"missing: {reason}"
 
@@ -290,25 +290,25 @@ def runs(f: Findings) -> Table:
     units = {r.name: unit_for_response(r) for r in responses}
     levels = list(f.runs[0].levels) if f.runs else []
     columns = ("run", "block", *levels, *(heading(r, units[r.name]) for r in responses), "status", "started")
-    told = any(run.circumstances for run in f.runs)
-    columns += ("circumstances",) if told else ()
+    has_circumstances = any(run.circumstances for run in f.runs)
+    columns += ("circumstances",) if has_circumstances else ()
     shown = f.runs[:RUNS_MAX]
     rows = []
     for run in shown:
         values: list[table.Cell] = []
         for r in responses:
             value, reason = run.values.get(r.name, (None, None))
-            missing = hole(missing_words(r, reason) if reason else "–")
+            missing = hole(missing_text(r, reason) if reason else "–")
             values.append(missing if value is None else units[r.name].number(value))
-        words = (str(run.number), str(run.block), *(str(v) for v in run.levels.values()))
+        head = (str(run.number), str(run.block), *(str(v) for v in run.levels.values()))
         ends = (_status(run.status, run.cause, run.flags), _when(run.started_realtime_ns))
-        rows.append((*words, *values, *ends, *([run.circumstances] if told else [])))
+        rows.append((*head, *values, *ends, *([run.circumstances] if has_circumstances else [])))
     note = (
         None
         if len(shown) == len(f.runs)
         else f"the first {len(shown):,} of {len(f.runs):,} runs; `edgejoule export` has all"
     )
-    numeric = (True, True, *[False] * len(levels), *[True] * len(responses), False, True, *[False] * told)
+    numeric = (True, True, *[False] * len(levels), *[True] * len(responses), False, True, *[False] * has_circumstances)
     return Table("All runs, in the order they were planned", columns, numeric, tuple(rows), note)
 
 

@@ -15,7 +15,7 @@ from edgejoule.experiment.model import Level
 from edgejoule.findings.design import label
 from edgejoule.findings.model import Cell, ResponseFinding
 from edgejoule.findings.tables import alone
-from edgejoule.findings.words import Unit, unit_for
+from edgejoule.findings.text import Unit, unit_for
 from edgejoule.report import svg
 from edgejoule.report.svg import COLOURS, Axis
 

@@ -15,7 +15,7 @@ from hdrh.histogram import HdrHistogram
 from markupsafe import Markup
 
 from edgejoule.findings.design import Layout, label, runs_of
-from edgejoule.findings.words import number
+from edgejoule.findings.text import number
 from edgejoule.report import svg
 from edgejoule.report.svg import COLOURS, Axis
 from edgejoule.store import Latency, Run

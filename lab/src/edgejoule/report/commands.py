@@ -9,7 +9,7 @@ from typing import Any
 from edgejoule.dictionary.responses import unit_words
 from edgejoule.experiment.command import CommandWorkload, DeclaredResponse, shown
 from edgejoule.experiment.model import Spec
-from edgejoule.findings.words import unit_for
+from edgejoule.findings.text import unit_for
 from edgejoule.store import Run
 
 _TEXTS = ("load", "setup", "prepare", "conclude", "cleanup", "stdin", "cwd", "output", "phase")

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from edgejoule.experiment.model import Level
 from edgejoule.findings.design import Layout, label
 from edgejoule.findings.model import Cell, Findings, ResponseFinding
-from edgejoule.findings.words import Unit, unit_for
+from edgejoule.findings.text import Unit, unit_for
 from edgejoule.report import svg
 from edgejoule.report.bars import LOG_ABOVE, axis_words
 from edgejoule.report.svg import COLOURS, Axis

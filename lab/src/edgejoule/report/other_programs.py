@@ -9,7 +9,7 @@ from markupsafe import Markup
 from edgejoule.dictionary.responses import OTHER_PROGRAMS
 from edgejoule.findings.design import label
 from edgejoule.findings.other_programs import exceeded
-from edgejoule.findings.words import percent, unit_for
+from edgejoule.findings.text import percent, unit_for
 from edgejoule.report import svg
 from edgejoule.report.svg import Axis
 from edgejoule.store import Run

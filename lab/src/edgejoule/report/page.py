@@ -16,7 +16,7 @@ from markupsafe import Markup
 from edgejoule import __version__
 from edgejoule.findings import Findings, ResponseFinding, baselines, phases, statistics, tables
 from edgejoule.findings.design import Layout, design_of, label, runs_of
-from edgejoule.findings.words import count
+from edgejoule.findings.text import count
 from edgejoule.report import bars, cdf, commands, decisions, level0, load_curve, other_programs, traces
 from edgejoule.report.table_html import cell_html, chip
 from edgejoule.report.traces import PowerTrace

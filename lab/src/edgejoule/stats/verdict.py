@@ -48,7 +48,7 @@ def _by_omnibus(analysis: AnalysisResult, omnibus: Omnibus) -> str:
     return f"{text}{_within_margin(analysis)}."
 
 
-def margin_words(margin: float, *, log: bool) -> str:
+def margin_text(margin: float, *, log: bool) -> str:
     """Formats a margin: within 5 %, within a factor of 2, within ± 3."""
     if not log:
         return f"within ± {margin:g}"
@@ -59,7 +59,7 @@ def _without_difference(analysis: AnalysisResult, text: str) -> str:
     """Completes a text without a difference: with a declared margin it adds which groups are equivalent."""
     if analysis.margin is None or not any(pair.equivalent is not None for pair in analysis.pairs):
         return f"{text}, which does not prove that there is none."
-    within = margin_words(analysis.margin, log=analysis.scale == "log")
+    within = margin_text(analysis.margin, log=analysis.scale == "log")
     equal = [pair for pair in analysis.pairs if pair.equivalent]
     if len(equal) == len(analysis.pairs):
         factors = _listed(list(analysis.groups[0].levels), "and")
@@ -82,7 +82,7 @@ def _within_margin(analysis: AnalysisResult) -> str:
     equal = [pair for pair in analysis.pairs if pair.equivalent]
     if analysis.margin is None or not equal:
         return ""
-    within = margin_words(analysis.margin, log=analysis.scale == "log")
+    within = margin_text(analysis.margin, log=analysis.scale == "log")
     apart = sum(pair.significant for pair in equal)
     told = []
     if same := len(equal) - apart:

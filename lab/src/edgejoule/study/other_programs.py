@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgejoule.dictionary.responses import OTHER_CPU_SHARE_MIN, OTHER_PROGRAMS
-from edgejoule.findings.words import percent
+from edgejoule.findings.text import percent
 from edgejoule.machine import process_clock
 from edgejoule.machine.files import read_bytes
 from edgejoule.store import ResponseValue

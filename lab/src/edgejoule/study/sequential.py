@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from edgejoule.dictionary.responses import is_energy, label_of, told_responses
+from edgejoule.dictionary.responses import is_energy, label_of, reported_responses
 from edgejoule.errors import DataError, UsageError
 from edgejoule.experiment.model import FEWEST, Spec
 from edgejoule.findings import Findings, ResponseFinding, find
@@ -54,7 +54,7 @@ class InterimLook:
 def check(spec: Spec, method: Method) -> None:
     """Refuses a sequential design that more runs cannot improve. Raises UsageError."""
     declared = spec.design.sequential
-    first = told_responses(spec.analysis.responses, (), modelled=method is Method.MODELLED)[
+    first = reported_responses(spec.analysis.responses, (), modelled=method is Method.MODELLED)[
         0
     ]  # the first response decides
     if declared and declared.kind == "stein" and method is Method.MODELLED and is_energy(first):

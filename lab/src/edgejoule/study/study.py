@@ -29,7 +29,7 @@ from edgejoule.dictionary.properties import POLICY
 from edgejoule.errors import BusyError, DatabaseError, StoreError, StudyInterruptedError, UsageError
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, cell_label, make_plan
-from edgejoule.findings.words import count
+from edgejoule.findings.text import count
 from edgejoule.machine import environment
 from edgejoule.machine.storage_speed import measure_speed
 from edgejoule.meters.base import Meter
