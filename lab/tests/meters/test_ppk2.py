@@ -112,18 +112,18 @@ def test_as_an_ampere_meter_it_neither_sets_a_voltage_nor_switches_off_at_the_en
     assert polled(device, meter, 0.5).mean() == pytest.approx(1.0, rel=2e-3)
     meter.close()
     meter.close()
-    sent = [data[0] for data in device.told]
+    sent = [data[0] for data in device.received]
     assert Opcode.REGULATOR_SET not in sent
-    assert bytes([Opcode.DEVICE_RUNNING_SET, 0]) not in device.told
+    assert bytes([Opcode.DEVICE_RUNNING_SET, 0]) not in device.received
     assert sent[-1] == Opcode.AVERAGE_STOP
 
 
 def test_as_a_source_it_sets_the_voltage() -> None:
     device = kit()
     meter_on(device, mode="source", voltage_v=3.3).open()
-    assert bytes([Opcode.SET_POWER_MODE, 2]) in device.told
+    assert bytes([Opcode.SET_POWER_MODE, 2]) in device.received
     assert regulator(3.3) == bytes([0x0D, 0x0C, 0xE4])
-    assert regulator(3.3) in device.told
+    assert regulator(3.3) in device.received
 
 
 def test_spikes_after_a_change_of_range_do_not_count() -> None:

@@ -118,17 +118,17 @@ def test_the_instrument_is_identified_and_configured() -> None:
     made = analyser()
     meter = meter_on(made)
     meter.open()
-    assert made.told[0] == "*IDN?"
-    assert ":NUMERIC:NORMAL:ITEM1 P,1" in made.told
+    assert made.received[0] == "*IDN?"
+    assert ":NUMERIC:NORMAL:ITEM1 P,1" in made.received
     assert "WT310E" in meter.facts()["instrument"][0]
 
 
 def test_another_instrument_is_refused_and_nothing_is_set() -> None:
     made = analyser()
-    made.feed = lambda data: (made.told.append(data.decode()), b"ACME,Oscilloscope,1,2\n")[1]
+    made.feed = lambda data: (made.received.append(data.decode()), b"ACME,Oscilloscope,1,2\n")[1]
     with pytest.raises(MeterError, match=r"says it is 'ACME.*name another profile"):
         meter_on(made).open()
-    assert len(made.told) == 1
+    assert len(made.received) == 1
 
 
 def test_a_value_is_stamped_when_it_was_not_when_it_was_asked_for() -> None:

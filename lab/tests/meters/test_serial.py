@@ -239,7 +239,7 @@ def test_reports_the_joules_of_an_emulated_board() -> None:
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
     found = examine(INSTRUMENT, range(1, 4))
     assert found.wrong_unflagged == 0
-    assert len(found.told) == 3
+    assert len(found.reported) == 3
 
 
 @pytest.mark.parametrize("fault", sorted(INSTRUMENT.faults))

@@ -23,7 +23,7 @@ from edgejoule.testing.examine import IDEAL_MAX_REL, examine, run_once
 from edgejoule.testing.instrument import Circuit, Evidence, Fault, Instrument, Rig
 from edgejoule.testing.instruments.rapl import INSTRUMENT as RAPL
 from edgejoule.testing.load import KnownLoad, random_load
-from edgejoule.testing.real import look
+from edgejoule.testing.real import compare_with_known
 
 SEEDS = range(1, 201)
 FAULT_SEEDS = range(1, 21)
@@ -90,7 +90,7 @@ def test_an_overstated_gain_error_fails_the_width() -> None:
 
 
 def test_a_wrap_that_is_not_undone_is_no_figure_and_one_that_is_taken_for_energy_is_wrong(monkeypatch) -> None:
-    assert not examine(on_rapl(_Channelled, wrap_j=None), FAULT_SEEDS, Fault.WRAP).told  # refused
+    assert not examine(on_rapl(_Channelled, wrap_j=None), FAULT_SEEDS, Fault.WRAP).reported  # refused
     monkeypatch.setattr(segments, "_counter_steps_j", lambda trace, value: np.abs(np.diff(value)))
     monkeypatch.setattr(segments, "_ambiguous_steps", lambda trace, steps_j, steps_s: np.zeros(len(steps_j), np.int8))
     assert examine(RAPL, FAULT_SEEDS, Fault.WRAP).wrong_unflagged == len(FAULT_SEEDS)
@@ -116,7 +116,7 @@ def test_an_instrument_without_errors_is_reported_right(name: str) -> None:
     instrument = registry.instrument(name)
     assert instrument.name == name
     one = run_once(instrument, 1, ideal=True)
-    assert one.told_j is not None, one.reason
+    assert one.reported_j is not None, one.reason
     assert abs(one.error_j) <= IDEAL_MAX_REL * one.known_j
 
 
@@ -205,11 +205,11 @@ class _Resistor:
 
 
 def test_a_real_meter_agrees_with_a_known_load_within_both_uncertainties_or_does_not() -> None:
-    good = look(_Resistor(2.015), known_w=2.0, known_u_w=0.01, seconds=1)
+    good = compare_with_known(_Resistor(2.015), known_w=2.0, known_u_w=0.01, seconds=1)
     assert good.agrees
-    assert good.told_j / good.known_j == pytest.approx(1.0075, rel=1e-3)
+    assert good.reported_j / good.known_j == pytest.approx(1.0075, rel=1e-3)
     assert "they agree" in good.sentence
-    bad = look(_Resistor(2.05), known_w=2.0, known_u_w=0.01, seconds=1)
+    bad = compare_with_known(_Resistor(2.05), known_w=2.0, known_u_w=0.01, seconds=1)
     assert not bad.agrees
     assert "do NOT agree" in bad.sentence
 

@@ -15,7 +15,7 @@ from edgejoule.meters.discovery import discover
 from edgejoule.testing import registry
 from edgejoule.testing.examine import Conformance, Outcome, examine, run_once
 from edgejoule.testing.instrument import Instrument
-from edgejoule.testing.real import look
+from edgejoule.testing.real import compare_with_known
 
 SEEDS = 200
 
@@ -102,7 +102,7 @@ def _look_at_real(name: str, options: Options, known_w: float, known_u_w: float,
         raise MeterError(f"meter {name} cannot be used here: {here.reason}" + (f"; {here.fix}" if here.fix else ""))
     with Progress(console=messages(), transient=True) as progress:
         task = progress.add_task(name, total=seconds)
-        seen = look(
+        seen = compare_with_known(
             found.meter, known_w, known_u_w, seconds, lambda passed_s: progress.update(task, completed=passed_s)
         )
     if as_json:
@@ -118,13 +118,13 @@ def _examined(
 ) -> Iterator[Conformance]:
     task = progress.add_task(instrument.name, total=seeds + fault_seeds * len(instrument.faults))
 
-    def told(_: Outcome) -> None:
+    def report(_: Outcome) -> None:
         progress.advance(task)
 
-    yield examine(instrument, range(first, first + seeds), told=told)
+    yield examine(instrument, range(first, first + seeds), report=report)
     if fault_seeds:
         for fault in sorted(instrument.faults):
-            yield examine(instrument, range(first, first + fault_seeds), fault, told)
+            yield examine(instrument, range(first, first + fault_seeds), fault, report)
 
 
 def _print(
@@ -177,12 +177,12 @@ def _as_json(instrument: Instrument, found: Sequence[Conformance], ideal: Outcom
             {
                 "injected": str(each.fault) if each.fault else None,
                 "runs": len(each.outcomes),
-                "refused": len(each.outcomes) - len(each.told),
+                "refused": len(each.outcomes) - len(each.reported),
                 "flagged": each.flagged,
                 "wrong_without_flag": each.wrong_unflagged,
-                "coverage": each.coverage if each.told else None,
-                "rms_error_rel": each.rms_error_rel if each.told else None,
-                "uncertainty_k2_rel": each.uncertainty_rel if each.told else None,
+                "coverage": each.coverage if each.reported else None,
+                "rms_error_rel": each.rms_error_rel if each.reported else None,
+                "uncertainty_k2_rel": each.uncertainty_rel if each.reported else None,
                 "failings": each.failings,
             }
             for each in found

@@ -33,11 +33,11 @@ _POLL_JITTER_REL = 0.02
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run. told_j None: refused, reason says why. flags: gaps and notes."""
+    """One run. reported_j None: refused, reason says why. flags: gaps and notes."""
 
     seed: int
     known_j: float
-    told_j: float | None
+    reported_j: float | None
     uncertainty_k2_j: float | None
     flags: tuple[str, ...]
     reason: str | None
@@ -45,7 +45,7 @@ class Outcome:
     @property
     def error_j(self) -> float:
         """Reported minus known joules; NaN when refused."""
-        return math.nan if self.told_j is None else self.told_j - self.known_j
+        return math.nan if self.reported_j is None else self.reported_j - self.known_j
 
     @property
     def covered(self) -> bool:
@@ -69,24 +69,24 @@ class Conformance:
     outcomes: tuple[Outcome, ...]
 
     @property
-    def told(self) -> list[Outcome]:
+    def reported(self) -> list[Outcome]:
         """The runs with an energy."""
-        return [outcome for outcome in self.outcomes if outcome.told_j is not None]
+        return [outcome for outcome in self.outcomes if outcome.reported_j is not None]
 
     @property
     def coverage(self) -> float:
         """Share of the reported runs whose interval holds the known joules."""
-        return float(np.mean([outcome.covered for outcome in self.told])) if self.told else math.nan
+        return float(np.mean([outcome.covered for outcome in self.reported])) if self.reported else math.nan
 
     @property
     def rms_error_rel(self) -> float:
         """Root mean square of the relative error."""
-        return _rms([outcome.error_j / outcome.known_j for outcome in self.told])
+        return _rms([outcome.error_j / outcome.known_j for outcome in self.reported])
 
     @property
     def uncertainty_rel(self) -> float:
         """Root mean square of the relative k=2 half width."""
-        return _rms([(outcome.uncertainty_k2_j or math.nan) / outcome.known_j for outcome in self.told])
+        return _rms([(outcome.uncertainty_k2_j or math.nan) / outcome.known_j for outcome in self.reported])
 
     @property
     def width(self) -> float:
@@ -96,7 +96,7 @@ class Conformance:
     @property
     def flagged(self) -> int:
         """Runs of which something was said, or which were refused."""
-        return sum(bool(outcome.flags) or outcome.told_j is None for outcome in self.outcomes)
+        return sum(bool(outcome.flags) or outcome.reported_j is None for outcome in self.outcomes)
 
     @property
     def wrong_unflagged(self) -> int:
@@ -106,13 +106,13 @@ class Conformance:
     @property
     def failings(self) -> list[str]:
         """Describes every broken promise; empty if none."""
-        found = [f"{self.wrong_unflagged} wrong figures without a flag"] if self.wrong_unflagged else []
+        failings = [f"{self.wrong_unflagged} wrong figures without a flag"] if self.wrong_unflagged else []
         if self.fault is None:
-            if not _possible(self.coverage, len(self.told)):
-                found.append(f"coverage {self.coverage:.1%}, expected {COVERAGE_MIN:.0%} to {COVERAGE_MAX:.0%}")
+            if not _possible(self.coverage, len(self.reported)):
+                failings.append(f"coverage {self.coverage:.1%}, expected {COVERAGE_MIN:.0%} to {COVERAGE_MAX:.0%}")
             if not self.width <= WIDTH_MAX:
-                found.append(f"interval {self.width:.1f} times the RMS error, expected at most {WIDTH_MAX:g}")
-        return found
+                failings.append(f"interval {self.width:.1f} times the RMS error, expected at most {WIDTH_MAX:g}")
+        return failings
 
 
 def _possible(coverage: float, runs: int) -> bool:
@@ -128,13 +128,13 @@ def examine(
     instrument: Instrument,
     seeds: Sequence[int],
     fault: Fault | None = None,
-    told: Callable[[Outcome], None] = lambda _: None,
+    report: Callable[[Outcome], None] = lambda _: None,
 ) -> Conformance:
-    """One run for each seed. told: called with every outcome."""
+    """Runs the instrument once for each seed. report: called with every outcome."""
     outcomes = []
     for seed in seeds:
         outcomes.append(run_once(instrument, seed, frozenset() if fault is None else frozenset({fault})))
-        told(outcomes[-1])
+        report(outcomes[-1])
     return Conformance(instrument.name, fault, tuple(outcomes))
 
 
@@ -153,11 +153,11 @@ def run_once(
     )  # fmt: skip
     begin_s, end_s = (instrument.duration_s * x for x in (0.08, 0.92))
     known_j = float(load.energy_j(end_s) - load.energy_j(begin_s))
-    found, failure = _measured(instrument, circuit, begin_s, end_s)
-    if found is None:
+    energy, failure = _measured(instrument, circuit, begin_s, end_s)
+    if energy is None:
         return Outcome(seed, known_j, None, None, (), failure)
-    flags = (*(f"gap: {gap.reason}" for gap in found.gaps), *found.notes, *([failure] if failure else []))
-    return Outcome(seed, known_j, found.energy_j, found.uncertainty_k2_j, flags, found.missing_reason)
+    flags = (*(f"gap: {gap.reason}" for gap in energy.gaps), *energy.notes, *([failure] if failure else []))
+    return Outcome(seed, known_j, energy.energy_j, energy.uncertainty_k2_j, flags, energy.missing_reason)
 
 
 def _measured(
@@ -179,12 +179,12 @@ def _measured(
             rig.advance(at_ns)
             collector.add(rig.meter.poll())
         begin_ns, end_ns = (_BEGIN_NS + round(x * 1e9) for x in (begin_s, end_s))
-        found = domain_energy(collector.traces(), begin_ns, end_ns)
+        energy = domain_energy(collector.traces(), begin_ns, end_ns)
     except EdgejouleError as error:
         return None, str(error)
     finally:
         rig.meter.close()
-    return found, None
+    return energy, None
 
 
 def _poll_times_ns(rig: Rig, circuit: Circuit) -> list[int]:

@@ -12,45 +12,45 @@ from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import Sampler
 
 _QUIET_S = 0.5  # before and after, so that the interval lies between readings
-_TELL_S = 0.2
+_PROGRESS_S = 0.2
 
 
 @dataclass(frozen=True)
-class RealLook:
-    """What was seen. told_j None: no energy, reason says why. uncertainties: half widths at k=2."""
+class KnownLoadCheck:
+    """What was seen. reported_j None: no energy, reason says why. uncertainties: half widths at k=2."""
 
     meter: str
     method: str
     known_j: float
     known_uncertainty_j: float
-    told_j: float | None
-    told_uncertainty_j: float | None
+    reported_j: float | None
+    reported_uncertainty_j: float | None
     notes: tuple[str, ...]
     reason: str | None
 
     @property
     def agrees(self) -> bool:
         """The difference is within both uncertainties (ISO/IEC 17043: |En| <= 1)."""
-        if self.told_j is None or self.told_uncertainty_j is None:
+        if self.reported_j is None or self.reported_uncertainty_j is None:
             return False
-        return abs(self.told_j - self.known_j) <= math.hypot(self.told_uncertainty_j, self.known_uncertainty_j)
+        return abs(self.reported_j - self.known_j) <= math.hypot(self.reported_uncertainty_j, self.known_uncertainty_j)
 
     @property
     def sentence(self) -> str:
         """For people."""
         known = f"known {self.known_j:.5g} J ± {self.known_uncertainty_j:.2g}"
         notes = "".join(f"\n  {note}" for note in self.notes)
-        if self.told_j is None or self.told_uncertainty_j is None:
+        if self.reported_j is None or self.reported_uncertainty_j is None:
             return f"{self.meter}: {known}; no energy: {self.reason}{notes}"
-        error = self.told_j / self.known_j - 1
+        error = self.reported_j / self.known_j - 1
         verdict = "they agree" if self.agrees else "they do NOT agree"
-        told = f"{self.method} {self.told_j:.5g} J ± {self.told_uncertainty_j:.2g} (k=2)"
-        return f"{self.meter}: {known}; {told}; {error:+.2%}: {verdict}{notes}"
+        reported = f"{self.method} {self.reported_j:.5g} J ± {self.reported_uncertainty_j:.2g} (k=2)"
+        return f"{self.meter}: {known}; {reported}; {error:+.2%}: {verdict}{notes}"
 
 
-def look(
+def compare_with_known(
     meter: Meter, known_w: float, known_u_w: float, seconds: float, passed: Callable[[float], None] = lambda _: None
-) -> RealLook:
+) -> KnownLoadCheck:
     """Sample the meter for so many seconds on a steady load. passed: hears the seconds so far. Raises MeterError."""
     meter.open()
     try:
@@ -59,16 +59,16 @@ def look(
             time.sleep(quiet_s)
             begin_ns = time.monotonic_ns()
             while (left_s := seconds - (time.monotonic_ns() - begin_ns) / 1e9) > 0:
-                time.sleep(min(left_s, _TELL_S))
+                time.sleep(min(left_s, _PROGRESS_S))
                 passed(seconds - left_s)
             end_ns = time.monotonic_ns()
             time.sleep(quiet_s)
             traces = sampler.stop()
     finally:
         meter.close()
-    found = domain_energy(traces, begin_ns, end_ns)
+    energy = domain_energy(traces, begin_ns, end_ns)
     elapsed_s = (end_ns - begin_ns) / 1e9
-    return RealLook(
-        meter.name, str(meter.method), known_w * elapsed_s, known_u_w * elapsed_s, found.energy_j,
-        found.uncertainty_k2_j, found.notes, found.missing_reason,
+    return KnownLoadCheck(
+        meter.name, str(meter.method), known_w * elapsed_s, known_u_w * elapsed_s, energy.energy_j,
+        energy.uncertainty_k2_j, energy.notes, energy.missing_reason,
     )  # fmt: skip

@@ -127,20 +127,20 @@ class Federation:
         return self._hosts[server].place
 
     def start(
-        self, server: str, words: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+        self, server: str, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
     ) -> Process:
-        """A program on a server: in its network, with its share. It is stopped with the federation."""
+        """Starts a program on a server, in its network and with its CPU share. It stops with the federation."""
         host = self._hosts[server]
-        process = Process([*self.network.command(host.server), *words], log, host.limit, environment)
+        process = Process([*self.network.command(host.server), *command], log, host.limit, environment)
         host.processes.append(process)
         return process
 
-    def words(self, server: str) -> list[str]:
-        """Before a command that another part starts there: they put it into the server's network and share."""
+    def command_prefix(self, server: str) -> list[str]:
+        """Returns the argv prefix that starts a command in the server's network and CPU share."""
         return [*self.member(server).command(), *self.network.command(self._server(server))]
 
     def member(self, server: str) -> Limit:
-        """What a process that another part starts there has to join (processes.Adopted)."""
+        """Returns the limit that a process started by another part must join (processes.Adopted)."""
         return self._hosts[server].limit
 
     def with_preload(self, server: str) -> dict[str, str]:
@@ -151,15 +151,15 @@ class Federation:
         return {"LD_PRELOAD": str(self.programs.preload), "ECO_CONFIG": str(file)}
 
     def cpu_s(self, server: str) -> float:
-        """What all processes of a server used since it began."""
+        """Returns the CPU time in s that all processes of a server have used."""
         return self._hosts[server].limit.cpu_s()
 
     def _control(self, server: str) -> Control:
         return Control(self.programs.ecoctl, self.place(server).control_socket)
 
-    def ecoctl(self, server: str, *words: str) -> str:
-        """What ecoctl says at a server. Raises FederationError: it fails."""
-        return self._control(server)(*words)
+    def ecoctl(self, server: str, *arguments: str) -> str:
+        """Runs ecoctl at a server and returns its output. Raises FederationError if it fails."""
+        return self._control(server)(*arguments)
 
     def view(self, server: str) -> dict[str, Any]:
         """The federation as a server sees it: proto/eco.proto's FederationView."""
@@ -261,8 +261,8 @@ class Federation:
             place = self.place(server.name)
             file = place.folder / "ecod.toml"
             file.write_text(configuration.ecod(server, place, {**federation, **timing}, self._policy))
-            words = [str(self.programs.ecod), "--config", str(file)]
-            self._daemons.append(self.start(server.name, words, place.folder / "ecod.log"))
+            command = [str(self.programs.ecod), "--config", str(file)]
+            self._daemons.append(self.start(server.name, command, place.folder / "ecod.log"))
 
     def _all_known(self) -> bool:
         """True when each server knows all others and their abilities."""

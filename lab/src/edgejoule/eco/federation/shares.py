@@ -21,7 +21,7 @@ from edgejoule.machine.processes import Running
 PERIOD_S = 0.02  # of a quota
 SHARES_V1, WEIGHT_V2 = 262_144, 10_000  # the most there is: other work does not take from a server's share
 TICK_S = 0.004  # interval between two checks of a server's processes
-TOLD_S = 0.05  # interval between two reports of its use to its ecod
+USAGE_REPORT_S = 0.05  # interval between two usage reports to the server's ecod
 
 
 class Limit(Protocol):
@@ -72,10 +72,10 @@ class _Members:
         self.lock = threading.Lock()
         self.running: list[Running] = []
         self._ended: list[Running] = []
-        self._told_s = 0.0
+        self._reported_s = 0.0
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "cpu.max").write_text(f"{server.share * 1e5:.0f} 100000\n")
-        self.tell(0)
+        self.report_usage(0)
 
     def command(self) -> Sequence[str]:
         return ()
@@ -99,11 +99,11 @@ class _Members:
         """The caller holds the lock. look: see Process.cpu_s."""
         return sum(process.cpu_s(look) for process in [*self._ended, *self.running])
 
-    def tell(self, used_s: float) -> None:
-        """To ecod, which may read at any moment. A count never falls, or its rate would be missing."""
-        self._told_s = max(self._told_s, used_s)
+    def report_usage(self, used_s: float) -> None:
+        """Publishes the CPU time, which ecod may read at any moment. It never falls, so that ecod has a rate."""
+        self._reported_s = max(self._reported_s, used_s)
         new = self.folder / "cpu.stat.new"
-        new.write_text(f"usage_usec {self._told_s * 1e6:.0f}\n")
+        new.write_text(f"usage_usec {self._reported_s * 1e6:.0f}\n")
         new.replace(self.folder / "cpu.stat")
 
 
@@ -128,22 +128,22 @@ class _Watched:
         return self.watch(_Members(server, folder))
 
     def watch(self, members: _Members) -> _Members:
-        """From now on."""
+        """Adds `members` to the polled limits."""
         self._limits.append(members)
         return members
 
     def _run(self) -> None:
-        told = 0.0
+        reported_at = 0.0
         while not self._off.wait(self._tick_s):
             now = time.monotonic()
-            tells = now - told >= TOLD_S
-            told = now if tells else told
+            due = now - reported_at >= USAGE_REPORT_S
+            reported_at = now if due else reported_at
             for limit in list(self._limits):
-                used_s = self._look(limit, now, tells)
-                if tells:
-                    limit.tell(used_s)
+                used_s = self._poll(limit, now, due)
+                if due:
+                    limit.report_usage(used_s)
 
-    def _look(self, limit: _Members, now_s: float, whole: bool) -> float:
+    def _poll(self, limit: _Members, now_s: float, whole: bool) -> float:
         return limit.cpu_s()
 
 
@@ -153,17 +153,17 @@ class Unlimited(_Watched):
     about = "no limit"
 
     def __init__(self) -> None:
-        super().__init__(TOLD_S)
+        super().__init__(USAGE_REPORT_S)
 
 
 class Bucket:
-    """Tokens are seconds of CPU time. It fills with a share of the time that goes by, up to a period's."""
+    """A token bucket of CPU seconds. It fills at `share` seconds a second, up to one period's share."""
 
     def __init__(self, share: float, used_s: float, now_s: float) -> None:
         self._share, self._used_s, self._now_s, self._level_s = share, used_s, now_s, 0.0
 
     def empty(self, used_s: float, now_s: float) -> bool:
-        """Whether more was taken than came in. used_s: in all, until now."""
+        """Returns whether the level is below zero. used_s: total CPU time until now."""
         filled_s = min(self._level_s + self._share * (now_s - self._now_s), self._share * PERIOD_S)
         self._level_s = filled_s - (used_s - self._used_s)
         self._used_s, self._now_s = used_s, now_s
@@ -171,7 +171,7 @@ class Bucket:
 
 
 class Duty(_Watched):
-    """A token bucket by SIGSTOP and SIGCONT: what a server's processes used beyond their share, they stand still for.
+    """A token bucket by SIGSTOP and SIGCONT: a server's processes stop until their use is within their share.
 
     Needs no root.
     """
@@ -190,7 +190,7 @@ class Duty(_Watched):
                 for process in limit.running:
                     process.signal(signal.SIGCONT)
 
-    def _look(self, limit: _Members, now_s: float, whole: bool) -> float:
+    def _poll(self, limit: _Members, now_s: float, whole: bool) -> float:
         name = limit.server.name
         with limit.lock:
             used_s = limit.cpu_s_locked(look=whole)

@@ -168,7 +168,9 @@ class _Processes:
         environment = federation.with_preload(server)
         settings = environment["ECO_CONFIG"]
         values = {"eco_preload": environment["LD_PRELOAD"], "eco_config": settings}
-        return Home(federation.words(server), ["-p", f"{_SETTINGS}={settings}"], federation.member(server), values)
+        return Home(
+            federation.command_prefix(server), ["-p", f"{_SETTINGS}={settings}"], federation.member(server), values
+        )
 
     def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
         logs = [self._running.decisions(name, since_s) for name in self.names]

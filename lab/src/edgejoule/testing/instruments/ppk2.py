@@ -77,7 +77,7 @@ class Kit(Device):
         self._begin_s: float | None = None
         self._sent = self._first = 0
         self._range = 4
-        self.told: list[bytes] = []
+        self.received: list[bytes] = []
 
     def open(self, _name: str, _settings: PortSettings) -> Port:
         """As the system gives it."""
@@ -88,7 +88,7 @@ class Kit(Device):
 
     def write(self, data: bytes, /) -> int:
         """A command."""
-        self.told.append(data)
+        self.received.append(data)
         if data[0] == Opcode.GET_METADATA:
             self._reply += METADATA.encode()
         elif data[0] == Opcode.AVERAGE_START:

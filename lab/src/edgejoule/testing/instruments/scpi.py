@@ -19,12 +19,12 @@ class Analyser(TcpDevice):
     def __init__(self, circuit: Circuit, profile: ScpiProfile) -> None:
         self._phase_s = float(circuit.rng.uniform(0, _UPDATE_S))
         super().__init__(circuit, profile.accuracy.gain_rel, profile.accuracy.offset_w)
-        self.told: list[str] = []
+        self.received: list[str] = []
 
     def feed(self, data: bytes) -> bytes:
         """The answers to whole commands."""
         commands = data.decode().splitlines()
-        self.told += commands
+        self.received += commands
         return b"".join(self._answered(command) for command in commands if command.endswith("?"))
 
     def _answered(self, question: str) -> bytes:
