@@ -269,7 +269,7 @@ def _words_without_method(response: Any, original: Callable[[Any], str] = progre
 MUTANTS: dict[str, tuple[object, str, object, str]] = {
     "the verdict's sentences": (verdict, "_method_suffix", lambda r: "", "terminal"),
     "a table's heading": (tables, "heading", lambda r, unit=None, *, capital=False: f"{r.label} ({r.unit})", "html"),
-    "a drawing's axis": (bars, "axis_words", lambda r, unit: unit.symbol, "html"),
+    "a drawing's axis": (bars, "axis_title", lambda r, unit: unit.symbol, "html"),
     "the progress of a run": (progress, "_words", _words_without_method, "progress"),
     "the findings as JSON": (model, "_response_json", _json_without_method, "report --json"),
 }
@@ -283,7 +283,7 @@ def test_the_walk_finds_a_place_that_forgot_the_method(
     monkeypatch.setattr(where, name, changed)
     if mutant == "a drawing's axis":
         monkeypatch.setattr(model.ResponseFinding, "title", property(lambda r: r.label))
-        monkeypatch.setattr(load_curve, "axis_words", changed)
+        monkeypatch.setattr(load_curve, "axis_title", changed)
     naked = walk(modelled)
     assert any(n.startswith(place) for n in naked), naked
 

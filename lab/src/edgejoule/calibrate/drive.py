@@ -64,11 +64,11 @@ def drive(
     stages: Sequence[Stage], machine: LoadedMachine, pace: StageTiming, told: Callable[[Stage], None] = lambda _: None
 ) -> list[StageRun]:
     """Runs all stages in order; calls `told` when each begins."""
-    found = []
+    results = []
     for stage in stages:
         told(stage)
-        found.append(_driven(stage, machine, pace))
-    return found
+        results.append(_driven(stage, machine, pace))
+    return results
 
 
 def _driven(stage: Stage, machine: LoadedMachine, pace: StageTiming) -> StageRun:

@@ -159,13 +159,13 @@ def _model(observations: Sequence[Observation]) -> _Model:
 
 def _places(table: Sequence[Observation]) -> list[list[Observation]]:
     """Stages by utilisation; repetitions, and stages as close, in one place."""
-    found: list[list[Observation]] = []
+    merged: list[list[Observation]] = []
     for one in sorted(table, key=lambda x: x.utilisation):
-        if found and one.utilisation - found[-1][0].utilisation < MERGE:
-            found[-1].append(one)
+        if merged and one.utilisation - merged[-1][0].utilisation < MERGE:
+            merged[-1].append(one)
         else:
-            found.append([one])
-    return found
+            merged.append([one])
+    return merged
 
 
 def _extended(use: _Floats, power_w: _Floats) -> tuple[_Floats, _Floats]:
@@ -187,8 +187,8 @@ def _per_byte(moved: Sequence[Observation], use: _Floats, power_w: _Floats) -> t
     left_w = np.array([x.power_w - float(np.interp(x.utilisation, use, power_w)) for x in moved])
     rates = _rates(moved)
     scale = np.maximum(rates.max(axis=0), BYTES_S_MIN)
-    found, _ = optimize.nnls(rates / scale, left_w)
-    read_j, write_j = (found / scale).tolist()
+    scaled, _ = optimize.nnls(rates / scale, left_w)
+    read_j, write_j = (scaled / scale).tolist()
     return read_j, write_j
 
 

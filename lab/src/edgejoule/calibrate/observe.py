@@ -30,7 +30,7 @@ class Observation:
 
 def observe(runs: Sequence[StageRun], readings: Sequence[Readings]) -> tuple[list[Observation], list[str]]:
     """The stages with their power, and the reasons why others have none."""
-    found, missing = [], []
+    observations, missing = [], []
     for run in runs:
         energy = domain_energy(readings, run.start_ns, run.end_ns)
         if energy.energy_j is None or energy.power_mean_w is None:
@@ -39,10 +39,10 @@ def observe(runs: Sequence[StageRun], readings: Sequence[Readings]) -> tuple[lis
         if energy.energy_j <= 0:
             raise DataError(f"{run.stage.label}: {energy.power_mean_w:.3g} W: a board does not draw that")
         common_j = math.hypot(*(line.value_j for line in energy.budget if line.common))
-        found.append(
+        observations.append(
             Observation(
                 run.stage, run.utilisation, run.read_bytes_s, run.write_bytes_s,
                 energy.power_mean_w, common_j / energy.energy_j,
             )
         )  # fmt: skip
-    return found, missing
+    return observations, missing

@@ -100,7 +100,7 @@ def _storage(fitted: Fitted) -> dict[str, Any]:
     if fitted.read_j_per_byte is None and fitted.write_j_per_byte is None:
         return {}
     figures = (fitted.read_j_per_byte, fitted.write_j_per_byte)
-    words = [
+    parts = [
         f"{kind} {'not measured, taken as 0' if value is None else f'±{2 * u:.1e} J per byte (k=2)'}"
         for kind, value, u in zip(("reads", "writes"), figures, fitted.storage_u, strict=True)
     ]
@@ -109,7 +109,7 @@ def _storage(fitted: Fitted) -> dict[str, Any]:
             "read_j_per_byte": _figures(figures[0] or 0.0),
             "write_j_per_byte": _figures(figures[1] or 0.0),
             "source": _SOURCE,
-            "derivation": f"power of sequential 1 MiB blocks above the CPU table, per byte; {', '.join(words)}",
+            "derivation": f"power of sequential 1 MiB blocks above the CPU table, per byte; {', '.join(parts)}",
         }
     }
 

@@ -27,14 +27,14 @@ _Floats = NDArray[np.float64]
 def on_this_clock(recording: Trace, markers: Sequence[Marker]) -> tuple[Trace, str]:
     """The recording with this host's times, and how it came by them. Raises DataError when a marker is not visible."""
     try:
-        found = by_markers(recording, markers)
+        aligned = by_markers(recording, markers)
     except DataError as error:
         raise DataError(f"the recording cannot be tied to the stages: {error}") from error
-    if any(seen.shift_s is None for seen in found.sightings):
+    if any(seen.shift_s is None for seen in aligned.sightings):
         raise DataError(
             "the recording shows one marker burst; it must last from before the first stage to after the last"
         )
-    return replace(recording, t_ns=found.relation.to_host_ns(recording.t_ns)), found.words
+    return replace(recording, t_ns=aligned.relation.to_host_ns(recording.t_ns)), aligned.words
 
 
 @dataclass(frozen=True)

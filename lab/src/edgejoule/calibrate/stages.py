@@ -52,15 +52,15 @@ def make_stages(cpus: int, rounds: int, seed: int, *, storage: bool, network: bo
     kinds += [Stage(StageKind.WRITE), Stage(StageKind.READ)] if storage else []
     kinds += [Stage(StageKind.LOOPBACK)] if network else []
     order = random.Random(seed)
-    found = []
+    stages = []
     for number in range(rounds):
         order.shuffle(kinds)
         if storage:  # a file is written before it is read
             write, read = kinds.index(Stage(StageKind.WRITE)), kinds.index(Stage(StageKind.READ))
             if number == 0 and read < write:
                 kinds[write], kinds[read] = kinds[read], kinds[write]
-        found += [Stage(x.kind, x.workers, x.share, number) for x in kinds]
-    return found
+        stages += [Stage(x.kind, x.workers, x.share, number) for x in kinds]
+    return stages
 
 
 def _counts(cpus: int) -> list[int]:

@@ -133,8 +133,8 @@ def _pieces(readings: Readings, renewal: Renewal | None, t0_ns: int, t1_ns: int)
     if renewal is None:
         return readings.pieces(t0_ns, t1_ns)
     around_ns = round((LATE_FACTOR + 1) * renewal.period_s * 1e9)
-    found = at_renewals(readings.between(t0_ns - around_ns, t1_ns + around_ns), renewal)
-    return (found,) if len(found) else ()
+    renewed = at_renewals(readings.between(t0_ns - around_ns, t1_ns + around_ns), renewal)
+    return (renewed,) if len(renewed) else ()
 
 
 def _overlap(channel: Channel, segments: Segments, from_s: float, to_s: float) -> _Overlap:
@@ -157,16 +157,16 @@ def _contains(segments: Segments, at_s: float) -> NDArray[np.bool_]:
 def _gaps(overlap: _Overlap, duration_s: float, t0_ns: int) -> tuple[Gap, ...]:
     """Unknown time in the interval, also before the first and after the last reading."""
     segments = overlap.segments
-    found = [
+    edges = [
         (max(0.0, float(segments.start_s[i])), min(duration_s, float(segments.end_s[i])), segments.reason(int(i)))
         for i in np.flatnonzero(~overlap.known & (overlap.duration_s > 0))
     ]
     first_s, last_s = float(segments.start_s[0]), float(segments.end_s[-1])
     if first_s > 0:
-        found.insert(0, (0.0, min(first_s, duration_s), "before the first sample"))
+        edges.insert(0, (0.0, min(first_s, duration_s), "before the first sample"))
     if last_s < duration_s:
-        found.append((max(last_s, 0.0), duration_s, "after the last sample"))
-    return tuple(Gap(t0_ns + round(a * 1e9), t0_ns + round(b * 1e9), reason) for a, b, reason in found)
+        edges.append((max(last_s, 0.0), duration_s, "after the last sample"))
+    return tuple(Gap(t0_ns + round(a * 1e9), t0_ns + round(b * 1e9), reason) for a, b, reason in edges)
 
 
 def _notes(

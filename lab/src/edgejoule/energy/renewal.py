@@ -68,8 +68,8 @@ def renewal_of(trace: Trace) -> Renewal | None:
     known_s = poll_s[changed - 1]
     gap_s, blur_s2 = np.diff(time_s[changed]), (known_s[1:] ** 2 + known_s[:-1] ** 2) / 12
     timely = np.maximum(known_s[1:], known_s[:-1]) <= 3 * usual_s
-    found = _period_s(gap_s[timely], blur_s2[timely])
-    return Renewal(found, usual_s) if found is not None and found >= _POLLS_MIN * usual_s else None
+    period_s = _period_s(gap_s[timely], blur_s2[timely])
+    return Renewal(period_s, usual_s) if period_s is not None and period_s >= _POLLS_MIN * usual_s else None
 
 
 def at_renewals(trace: Trace, renewal: Renewal) -> Trace:

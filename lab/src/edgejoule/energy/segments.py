@@ -111,18 +111,18 @@ def summary_of(trace: Trace) -> SegmentSummary | None:
     """The trace from its first to its last reading; None when it is not clean, see Summary."""
     if len(trace) < 2 or np.isnan(trace.value).any():
         return None
-    found = segments_of(trace, int(trace.t_ns[0]))
-    if found.late.any() or found.ambiguous.any() or not found.known.all() or _may_wrap(trace):
+    segments = segments_of(trace, int(trace.t_ns[0]))
+    if segments.late.any() or segments.ambiguous.any() or not segments.known.all() or _may_wrap(trace):
         return None
-    energy_j = (found.power_start_w + found.power_end_w) / 2 * (found.end_s - found.start_s)
+    energy_j = (segments.power_start_w + segments.power_end_w) / 2 * (segments.end_s - segments.start_s)
     return SegmentSummary(
         start_ns=int(trace.t_ns[0]),
         end_ns=int(trace.t_ns[-1]),
         energy_j=float(energy_j.sum()),
-        power_max_w=float(found.power_max_w.max()),
-        step_s2=float(found.step_s2.sum()),
-        off_j2=float(found.off_j2.sum()),
-        off_next_j2=float(found.off_next_j2.sum()),
+        power_max_w=float(segments.power_max_w.max()),
+        step_s2=float(segments.step_s2.sum()),
+        off_j2=float(segments.off_j2.sum()),
+        off_next_j2=float(segments.off_next_j2.sum()),
         value_last=float(trace.value[-1]),
     )
 
@@ -205,10 +205,10 @@ def _counter_steps_j(trace: Trace, value: _Floats) -> _Floats:
 def _ambiguous_steps(trace: Trace, steps_j: _Floats, steps_s: _Floats) -> NDArray[np.int8]:
     """Returns a counter's ambiguous steps, each by its place in AMBIGUITIES."""
     channel = trace.channel
-    found = np.where(steps_j < 0, 1, 0).astype(np.int8)
+    kinds = np.where(steps_j < 0, 1, 0).astype(np.int8)
     if channel.power_w_max is None:
-        return found
-    found[(found == 0) & (steps_j > channel.power_w_max * (steps_s + COUNTER_UPDATE_S))] = 3
+        return kinds
+    kinds[(kinds == 0) & (steps_j > channel.power_w_max * (steps_s + COUNTER_UPDATE_S))] = 3
     if channel.wrap_j is not None:
-        found[steps_s > channel.wrap_j / channel.power_w_max] = 2
-    return found
+        kinds[steps_s > channel.wrap_j / channel.power_w_max] = 2
+    return kinds

@@ -146,16 +146,16 @@ def _tables(db: sqlite3.Connection) -> list[_Table]:
     """All tables, each behind the one that it refers to."""
     names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     references = {name: _references(db, name) for name in names if not name.startswith("sqlite_")}
-    parents = {parent for found in references.values() for parent, _ in found}
-    ordered, found = ["experiments"], [_table(db, "experiments", None, None, True)]
+    parents = {parent for tables in references.values() for parent, _ in tables}
+    ordered, tables = ["experiments"], [_table(db, "experiments", None, None, True)]
     while len(ordered) < len(references):
         next_ones = [n for n, to in references.items() if n not in ordered and {p for p, _ in to} & set(ordered)]
         assert next_ones, f"{', '.join(set(references) - set(ordered))} belongs to no experiment"
         for name in next_ones:
             assert len(references[name]) == 1, f"{name} refers to several tables"
-            found.append(_table(db, name, *references[name][0], name in parents))
+            tables.append(_table(db, name, *references[name][0], name in parents))
             ordered.append(name)
-    return found
+    return tables
 
 
 def _references(db: sqlite3.Connection, name: str) -> list[tuple[str, str]]:
@@ -269,12 +269,12 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> Mapping[str, Any]:
         raise BundleError(f"{path}: unpacks to more than {BYTES_MAX >> 30} GiB, no bundle does")
     try:
         head = parsed_json(archive.read(_HEAD))
-        told, version, hashes = head["format"], (head["version"], head["store_format"]), dict(head["sha256"])
+        kind, version, hashes = head["format"], (head["version"], head["store_format"]), dict(head["sha256"])
         int(head["experiment"]["id"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BundleError(f"{path}: {_HEAD} is not what a bundle has: {error!r}") from error
-    if told != FORMAT:
-        raise BundleError(f"{path}: a {told!r}, expected a {FORMAT!r}")
+    if kind != FORMAT:
+        raise BundleError(f"{path}: a {kind!r}, expected a {FORMAT!r}")
     if version != (VERSION, SCHEMA_VERSION):
         raise BundleError(
             f"{path}: bundle format {version[0]} of store format {version[1]}, made by edgejoule "
@@ -347,10 +347,10 @@ def _insert(db: sqlite3.Connection, table: _Table, row: Row) -> int:
 
 
 def _experiment(archive: zipfile.ZipFile, table: _Table, path: Path) -> Row:
-    found = list(_each_row(archive, table, path))
-    if len(found) != 1:
-        raise BundleError(f"{path}: {len(found)} experiments, a bundle has one")
-    return found[0]
+    experiments = list(_each_row(archive, table, path))
+    if len(experiments) != 1:
+        raise BundleError(f"{path}: {len(experiments)} experiments, a bundle has one")
+    return experiments[0]
 
 
 def _each_row(archive: zipfile.ZipFile, table: _Table, path: Path) -> Iterator[Row]:

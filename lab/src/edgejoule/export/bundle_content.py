@@ -60,13 +60,13 @@ def check_spec(experiment: Row) -> Spec:
             raise ContentError(f"spec_json: expected text, got {type(text).__name__}")
         spec = Spec.model_validate_json(text)
         row = _model(rows.ExperimentRow, experiment)
-        for column, told in (("name", spec.name), ("question", spec.question), ("seed", spec.design.seed)):
-            if experiment[column] != told:
-                raise ContentError(f"{column} is {experiment[column]!r}, its spec has {told!r}")
+        for column, declared in (("name", spec.name), ("question", spec.question), ("seed", spec.design.seed)):
+            if experiment[column] != declared:
+                raise ContentError(f"{column} is {experiment[column]!r}, its spec has {declared!r}")
         if (runs := cells_of_plan(spec) * spec.design.replications) > RUNS_MAX:
             raise ContentError(f"its spec plans {runs} runs, expected at most {RUNS_MAX}")
-        for key, words in complaints(spec):
-            raise ContentError(f"spec_json: {key}: {words}")
+        for key, message in complaints(spec):
+            raise ContentError(f"spec_json: {key}: {message}")
         if len(row.environment_json.options) % 2:
             raise ContentError(f"environment_json.options: expected pairs of texts, got {row.environment_json.options}")
     return spec
@@ -119,11 +119,11 @@ def _at(table: str, row: int | None, run: int | None = None) -> Iterator[None]:
 
 def _first_words(error: ValidationError) -> str:
     """The first thing that is wrong; of alternatives, what the one that comes nearest lacks."""
-    found = min(error.errors(include_url=False, include_input=True), key=lambda e: -len(e["loc"]))
-    value = repr(found["input"])
+    first_error = min(error.errors(include_url=False, include_input=True), key=lambda e: -len(e["loc"]))
+    value = repr(first_error["input"])
     shown = value if len(value) <= 60 else f"{value[:57]}..."
-    where = ".".join(str(part) for part in found["loc"] if not str(part).startswith("_"))
-    return f"{where}: {found['msg']}, got {shown}"
+    where = ".".join(str(part) for part in first_error["loc"] if not str(part).startswith("_"))
+    return f"{where}: {first_error['msg']}, got {shown}"
 
 
 def _model(model: type[Model], row: Row | sqlite3.Row) -> Model:
@@ -195,11 +195,11 @@ def _check_run(run: rows.RunRow, facts: str | None) -> None:
         raise ContentError(f"intervals {times[:3]}: expected active_start_ns < active_end_ns <= settled_end_ns")
     if run.status == "finished" and not known:
         raise ContentError("a finished run without its intervals")
-    told = parsed_json(facts) if facts else {}
-    if "executions" in told:
-        rows.FactsOfSeveral.model_validate(told)
-    if "active_s" in (told.get("load") or {}):
-        rows.KeptLoad.model_validate(told["load"])
+    parsed = parsed_json(facts) if facts else {}
+    if "executions" in parsed:
+        rows.FactsOfSeveral.model_validate(parsed)
+    if "active_s" in (parsed.get("load") or {}):
+        rows.KeptLoad.model_validate(parsed["load"])
 
 
 def _check_response(row: sqlite3.Row, responses: Mapping[str, Response]) -> None:
@@ -221,8 +221,8 @@ def _check_response(row: sqlite3.Row, responses: Mapping[str, Response]) -> None
 
 def _check_agreement(db: sqlite3.Connection, run_id: int) -> None:
     """What the responses of a run must have in common with each other and with its channels."""
-    told = db.execute("SELECT name, value, method FROM responses WHERE run_id = ? AND value IS NOT NULL", (run_id,))
-    known = {row["name"]: row for row in told}
+    stored = db.execute("SELECT name, value, method FROM responses WHERE run_id = ? AND value IS NOT NULL", (run_id,))
+    known = {row["name"]: row for row in stored}
     channels = db.execute("SELECT channel_json FROM channels WHERE run_id = ?", (run_id,))
     methods = {_parsed("channel_json", row["channel_json"]).get("method") for row in channels}
     for name, row in known.items():
@@ -250,10 +250,10 @@ _EVENTS: Mapping[str, type[rows.EventRow]] = {
 
 
 def _check_event(row: sqlite3.Row) -> None:
-    told = _parsed("json", row["json"])
-    event = rows.EventRow.model_validate(told)
+    event_json = _parsed("json", row["json"])
+    event = rows.EventRow.model_validate(event_json)
     if (model := _EVENTS.get(event.event)) is not None:
-        model.model_validate(told)
+        model.model_validate(event_json)
     if event.monotonic_ns != row["monotonic_ns"]:
         raise ContentError(f"monotonic_ns is {row['monotonic_ns']!r}, the event has {event.monotonic_ns}")
 
@@ -268,12 +268,12 @@ def _check_latency(row: sqlite3.Row) -> None:
 
 def _check_channel(row: sqlite3.Row) -> None:
     _model(rows.ChannelRow, row)
-    told = _parsed("channel_json", row["channel_json"])
-    rows.ChannelText.model_validate(told)
-    if (relation := told.get("relation")) is not None:
+    channel = _parsed("channel_json", row["channel_json"])
+    rows.ChannelText.model_validate(channel)
+    if (relation := channel.get("relation")) is not None:
         rows.Relation.model_validate(relation)
     try:
-        channel_from_json({name: value for name, value in told.items() if name != "relation"})
+        channel_from_json({name: value for name, value in channel.items() if name != "relation"})
         relation_from_json(relation)
     except (ValueError, TypeError, EdgejouleError) as error:
         raise ContentError(f"channel_json: {error}") from error

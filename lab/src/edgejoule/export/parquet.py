@@ -79,8 +79,8 @@ def _arrow_type(pa: Any, kind: type) -> Any:
 
 
 def _told(column: RunsColumn) -> dict[str, str]:
-    told = {"description": column.words, "unit": column.unit, "method": column.method}
-    return {key: words for key, words in told.items() if words is not None}
+    described = {"description": column.words, "unit": column.unit, "method": column.method}
+    return {key: words for key, words in described.items() if words is not None}
 
 
 def _head(experiment: Experiment) -> dict[str, str]:
@@ -96,7 +96,9 @@ def _samples_schema(pa: Any, experiment: Experiment) -> Any:
     numbers = {"run": pa.int64(), "attempt": pa.int64(), "t_ns": pa.int64(), "time_s": pa.float64()}
     types = {**numbers, "value": pa.float64(), "missing_reason": pa.string()}
     word = pa.dictionary(pa.int32(), pa.string())
-    fields = [pa.field(n, types.get(n, word), metadata={"description": told}) for n, told in _SAMPLES.items()]
+    fields = [
+        pa.field(n, types.get(n, word), metadata={"description": description}) for n, description in _SAMPLES.items()
+    ]
     return pa.schema(fields, _head(experiment))
 
 
@@ -107,12 +109,12 @@ def _sample_columns(pa: Any, run: Run, stored: StoredTrace) -> Iterator[dict[str
         t_ns, value = trace.t_ns[begin : begin + ROWS_MAX], trace.value[begin : begin + ROWS_MAX]
         count = len(t_ns)
         channel = trace.channel
-        words = {
+        texts = {
             "meter": channel.meter, "channel": channel.name, "domain": channel.domain, "kind": channel.kind,
             "unit": channel.unit, "method": channel.method, "clock": channel.clock,
         }  # fmt: skip
         yield {
-            **{name: _repeated(pa, str(word), count) for name, word in words.items()},
+            **{name: _repeated(pa, str(word), count) for name, word in texts.items()},
             "run": pa.array(np.full(count, run.run_index + 1)),
             "attempt": pa.array(np.full(count, run.attempt + 1)),
             "t_ns": pa.array(t_ns),

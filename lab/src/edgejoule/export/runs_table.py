@@ -86,8 +86,8 @@ def _response(answers: Sequence[ResponseValue | None]) -> list[RunsColumn]:
     halves = [None if answer is None else answer.uncertainty_k2 for answer in answers]
     columns = [RunsColumn(head, float, values, label, one.unit, one.method)]
     if any(half is not None for half in halves):
-        words = f"half width of the k=2 interval: {label}"
-        columns.append(RunsColumn(f"{head}.k2", float, halves, words, one.unit, one.method))
+        description = f"half width of the k=2 interval: {label}"
+        columns.append(RunsColumn(f"{head}.k2", float, halves, description, one.unit, one.method))
     return columns
 
 

@@ -73,7 +73,7 @@ def attached(
     trace: Trace,
     recorded: Recorded,
     file: str,
-    told: DeclaredClock,
+    declared: DeclaredClock,
     *,
     replacing: bool,
     primary: bool = False,
@@ -87,23 +87,25 @@ def attached(
     """
     for run in runs:
         _check_free(run, replacing, primary)
-    placements = _placements(runs, everyone, trace, recorded, told)
-    found = [
+    placements = _placements(runs, everyone, trace, recorded, declared)
+    placed_runs = [
         _attached(store, run, _part(run, trace, placements[run.run_index]), placements[run.run_index], file)
         for run in runs
         if len(runs) == 1 or _covers(trace, placements[run.run_index].relation, run)
     ]
-    if not found:
+    if not placed_runs:
         raise DataError(f"{file}: covers none of the {len(runs)} runs")
-    for each in found:
+    for each in placed_runs:
         if each.settled.energy_j is None:
             number = each.run.run_index + 1
             raise DataError(f"{file}: run {number} is not covered: {each.settled.missing_reason}; {each.words}")
     if not primary:
-        return found
-    if len(found) < len(everyone):
-        raise DataError(f"{file}: covers {len(found)} of {len(everyone)} runs; joules of two meters are not compared")
-    return [replace(each, run=_with_its_joules(store, each)) for each in found]
+        return placed_runs
+    if len(placed_runs) < len(everyone):
+        raise DataError(
+            f"{file}: covers {len(placed_runs)} of {len(everyone)} runs; joules of two meters are not compared"
+        )
+    return [replace(each, run=_with_its_joules(store, each)) for each in placed_runs]
 
 
 def _with_its_joules(store: Store, each: Attached) -> Run:
@@ -114,14 +116,14 @@ def _with_its_joules(store: Store, each: Attached) -> Run:
         operations = round(printed * run.repeated)
     baselines = run.facts.get("baselines", {})
     quiet = Quiet(_windows(baselines.get("idle")), _windows(baselines.get("quiet")))
-    found = energies([each.trace], _intervals(run), quiet, operations)
+    result = energies([each.trace], _intervals(run), quiet, operations)
     shell_share = shell_share_of(run)
-    of_one = [only_whole(r, run.repeated) if run.repeated > 1 else r for r in found.responses]
+    of_one = [only_whole(r, run.repeated) if run.repeated > 1 else r for r in result.responses]
     joules = {r.name: without_shell(r, shell_share) for r in of_one}
     facts = {
         **run.facts,
         **(
-            {"baselines": {name: {**old, **found.baselines[name]} for name, old in baselines.items()}}
+            {"baselines": {name: {**old, **result.baselines[name]} for name, old in baselines.items()}}
             if baselines
             else {}
         ),
@@ -163,12 +165,12 @@ def _check_free(run: Run, replacing: bool, primary: bool) -> None:
 
 
 def _placements(
-    runs: Sequence[Run], everyone: Sequence[Run], trace: Trace, recorded: Recorded, told: DeclaredClock
+    runs: Sequence[Run], everyone: Sequence[Run], trace: Trace, recorded: Recorded, declared: DeclaredClock
 ) -> dict[int, PlacedTrace]:
     """Run index -> where it is in the trace."""
-    stated = [(run, found) for run in runs if (found := _stated(run, trace, recorded, told))]
+    stated = [(run, relation) for run in runs if (relation := _stated(run, trace, recorded, declared))]
     if len(stated) == len(runs):
-        return {run.run_index: _checked(run, trace, *found) for run, found in stated}
+        return {run.run_index: _checked(run, trace, *relation) for run, relation in stated}
     markers = sorted((m for run in everyone for m in _markers(run)), key=lambda m: m.start_ns)
     try:
         if not markers:
@@ -186,30 +188,30 @@ def _placements(
     return {run.run_index: _by_markers(aligned, [by_start[m.start_ns] for m in _markers(run)]) for run in runs}
 
 
-def _by_markers(found: Aligned, own: Sequence[Sighting]) -> PlacedTrace:
+def _by_markers(aligned: Aligned, own: Sequence[Sighting]) -> PlacedTrace:
     """own: the sightings of the run's markers."""
-    agree = [found.agrees(seen) for seen in own]
+    agree = [aligned.agrees(seen) for seen in own]
     doubt = ": they do NOT agree" if False in agree else ""
-    told = f"; of this run {relation_words(own)}{doubt}" if own else ""
+    of_run = f"; of this run {relation_words(own)}{doubt}" if own else ""
     sightings = tuple({**asdict(seen), "agrees": right} for seen, right in zip(own, agree, strict=True))
-    return PlacedTrace(found.relation, "markers", sightings, found.words + told, not doubt)
+    return PlacedTrace(aligned.relation, "markers", sightings, aligned.words + of_run, not doubt)
 
 
-def _stated(run: Run, trace: Trace, recorded: Recorded, told: DeclaredClock) -> tuple[ClockRelation, str] | None:
+def _stated(run: Run, trace: Trace, recorded: Recorded, declared: DeclaredClock) -> tuple[ClockRelation, str] | None:
     """How the trace's times become the host's without markers, and what says so."""
     clocks = _clocks(run)
-    if told.starts_ns is not None:
-        if told.within_s is None:
+    if declared.starts_ns is not None:
+        if declared.within_s is None:
             raise UsageError("--starts goes with --clock-within S: how far that moment may be off")
-        return _known(told.starts_ns, _intervals(run).active_start_ns, told.within_s), "told"
+        return _known(declared.starts_ns, _intervals(run).active_start_ns, declared.within_s), "told"
     exchanged = _exchanged(run)
     if exchanged is not None and _covers(trace, exchanged, run):
         return exchanged, "exchanges"
-    if told.within_s is not None:
+    if declared.within_s is not None:
         if recorded.origin_ns is None or not clocks.get("wall"):
             raise UsageError("--clock-within: the trace has no wall-clock times; it goes with --starts TIME then")
         at = clocks["wall"][0]
-        return _known(at["realtime_ns"], at["monotonic_ns"], told.within_s), "wall clock"
+        return _known(at["realtime_ns"], at["monotonic_ns"], declared.within_s), "wall clock"
     return None
 
 
@@ -231,12 +233,12 @@ def _checked(run: Run, trace: Trace, stated: ClockRelation, source: str) -> Plac
     search_s = max(SEARCH_S, 2 * stated.offset_s / _RECTANGULAR)
     checks = [check(replace(trace, relation=stated), marker, search_s) for marker in markers]
     known = refined(stated, markers, checks) or stated
-    words = clock_words(checks) if checks else "no marker checks the clock"
+    clock_text = clock_words(checks) if checks else "no marker checks the clock"
     return PlacedTrace(
         known,
         source,
         tuple({**asdict(each.sighting), "agrees": each.agrees} for each in checks),
-        f"tied to this host's clock by {_SOURCES[source]}, ±{2e3 * known.offset_s:.3g} ms (k=2); {words}",
+        f"tied to this host's clock by {_SOURCES[source]}, ±{2e3 * known.offset_s:.3g} ms (k=2); {clock_text}",
         all(each.agrees is not False for each in checks),
     )
 
@@ -253,8 +255,8 @@ def _markers(run: Run) -> list[Marker]:
 
 
 def _clocks(run: Run) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = run.facts.get("metering", {}).get("clocks", {})
-    return found
+    clocks: Mapping[str, Any] = run.facts.get("metering", {}).get("clocks", {})
+    return clocks
 
 
 def _intervals(run: Run) -> Intervals:
@@ -289,7 +291,7 @@ def _attached(store: Store, run: Run, part: Trace, placed: PlacedTrace, file: st
     flags = list(dict.fromkeys((*settled.notes, *active.notes)))
     flags += [] if placed.agree else [f"the clock of {METER}: {placed.words}"]
     assert run.id is not None, "a stored run has a number"
-    flags += [words for name, other in _others(store, run) if (words := disagreement(name, other, METER, settled))]
+    flags += [message for name, other in _others(store, run) if (message := disagreement(name, other, METER, settled))]
     return Attached(_kept(run, part, settled, placed, file, flags), part, active, settled, placed.words)
 
 
@@ -327,11 +329,11 @@ def _kept(run: Run, part: Trace, settled: Energy, placed: PlacedTrace, file: str
         "imported": {"file": file, "flags": list(flags), "primary": False},
     }
     channel = part.channel
-    words = f"{file}, the {channel.domain}'s supply as another program recorded it"
+    description = f"{file}, the {channel.domain}'s supply as another program recorded it"
     own = {
         "name": METER,
         "method": str(channel.method),
-        "describe": words,
+        "describe": description,
         "accuracy": [f"gain {channel.gain_rel:.3g} of the value, offset {channel.offset_w:.3g} W (k=1), as stated"],
     }
     return replace(

@@ -45,11 +45,11 @@ def bars(r: ResponseFinding, subject: str, subjects: Sequence[Level]) -> Markup:
     return svg.figure(WIDTH, height, f"{r.title}: means with 95 % confidence intervals{alone(r)}", *parts)
 
 
-def axis_words(r: ResponseFinding, unit: Unit) -> str:
+def axis_title(r: ResponseFinding, unit: Unit) -> str:
     """The axis' title: unit, method, which way is better."""
     per = " per operation" if r.name.endswith("_per_op") or "_per_op_" in r.name else ""
-    words = [f"{unit.symbol}{per}" if unit.symbol else "ratio", r.method if r.is_energy else "", _SIDE[r.better]]
-    return ", ".join(w for w in words if w)
+    parts_shown = [f"{unit.symbol}{per}" if unit.symbol else "ratio", r.method if r.is_energy else "", _SIDE[r.better]]
+    return ", ".join(w for w in parts_shown if w)
 
 
 def _grouped(cells: Sequence[Cell], subject: str) -> list[tuple[str, list[Cell]]]:
@@ -80,9 +80,9 @@ def _axis(scale: Axis, unit: Unit, r: ResponseFinding, height: float) -> Markup:
         x = scale(tick)
         parts.append(svg.line(x, 0, x, bottom, "zero" if tick == 0 else "grid"))
         parts.append(svg.text(x, bottom + 14, _tick(tick), "tick", "middle"))
-    words = axis_words(r, unit) + (", log axis" if scale.log else "")
-    start = max(0.0, min(scale.start, WIDTH - len(words) * _AXIS_CHARACTER))
-    parts.append(svg.text(start, bottom + 31, words, "axis"))
+    title = axis_title(r, unit) + (", log axis" if scale.log else "")
+    start = max(0.0, min(scale.start, WIDTH - len(title) * _AXIS_CHARACTER))
+    parts.append(svg.text(start, bottom + 31, title, "axis"))
     return svg.tag("g", *parts)
 
 
@@ -113,12 +113,12 @@ def _row(
         end = max(x, high)
         parts += [svg.line(low, middle, high, middle, "whisker")]
         parts += [svg.line(v, middle - 4, v, middle + 4, "whisker") for v in (low, high)]
-    words = [svg.tag("tspan", unit.number(cell.mean), class_="value")]
+    spans = [svg.tag("tspan", unit.number(cell.mean), class_="value")]
     if cell.letters:
-        words.append(svg.tag("tspan", f" {cell.letters}", class_="letters", dx=3))
+        spans.append(svg.tag("tspan", f" {cell.letters}", class_="letters", dx=3))
     if cell.failed:
-        words.append(svg.tag("tspan", f" {len(cell.failed)} failed", class_="hole", dx=3))
-    parts.append(svg.tag("text", *words, x=end + 6, y=middle + 4))
+        spans.append(svg.tag("tspan", f" {len(cell.failed)} failed", class_="hole", dx=3))
+    parts.append(svg.tag("text", *spans, x=end + 6, y=middle + 4))
     return svg.tag("g", svg.tag("title", _title(cell, unit, level, intervals)), *parts)
 
 

@@ -56,19 +56,19 @@ def panels(runs: Sequence[Run], latencies: Mapping[int, Sequence[Latency]], desi
     latencies: by run index.
     """
     kinds = list(dict.fromkeys((x.operation, x.measure) for own in latencies.values() for x in own))
-    found = []
+    drawn_panels = []
     for operation, measure in sorted(kinds, key=lambda kind: (kind[1] != "intended", kinds.index(kind))):
         by_condition = [(label(c), _curves(c, operation, measure, runs, latencies, design)) for c in design.conditions]
         shown = [curve for _, curves in by_condition for curve in curves]
         if not shown:
             continue
         low, high = min(c.latency_us[0] for c in shown), max(c.latency_us[-1] for c in shown)
-        for words, curves in by_condition:
+        for condition, curves in by_condition:
             if curves:
                 title = f"{operation.lower()}, {MEASURES[measure]}"
-                picture = _draw(curves, low, high, f"{operation} latency, {MEASURES[measure]}, {words}", measure)
-                found.append(LatencyPanel(title, words, picture))
-    return found
+                picture = _draw(curves, low, high, f"{operation} latency, {MEASURES[measure]}, {condition}", measure)
+                drawn_panels.append(LatencyPanel(title, condition, picture))
+    return drawn_panels
 
 
 def _curves(
@@ -79,7 +79,7 @@ def _curves(
     latencies: Mapping[int, Sequence[Latency]],
     design: Layout,
 ) -> list[Curve]:
-    found = []
+    curves = []
     for i, subject in enumerate(design.subjects):
         own = runs_of(runs, {**condition, design.subject: subject})  # type: ignore[dict-item]
         coded = [
@@ -89,8 +89,8 @@ def _curves(
             if x.operation == operation and x.measure == measure
         ]
         if coded:
-            found.append(_curve(i, str(subject), coded))
-    return found
+            curves.append(_curve(i, str(subject), coded))
+    return curves
 
 
 def _curve(subject: int, name: str, coded: Iterable[str]) -> Curve:
@@ -110,7 +110,7 @@ def _curve(subject: int, name: str, coded: Iterable[str]) -> Curve:
     return Curve(subject, name, tuple(share.tolist()), tuple(latency_us), total)
 
 
-def _draw(curves: Sequence[Curve], low: float, high: float, words: str, measure: str) -> Markup:
+def _draw(curves: Sequence[Curve], low: float, high: float, caption: str, measure: str) -> Markup:
     low = max(low, 1e-3)
     x = Axis(low / 1.1, max(high * 1.1, low * 2), LEFT, WIDTH - 10, log=True)
     deepest = max(-math.log10(1 - c.share[-1]) for c in curves)
@@ -126,7 +126,7 @@ def _draw(curves: Sequence[Curve], low: float, high: float, words: str, measure:
                 dot = svg.tag("title", where)
                 cx, cy = x(max(c.at(share), low)), y(-math.log10(1 - share))
                 parts.append(svg.tag("circle", dot, cx=cx, cy=cy, r=3.6, class_=f"dot s{c.subject % COLOURS}"))
-    return svg.figure(WIDTH, HEIGHT, f"{words}: share of operations within a latency", *parts)
+    return svg.figure(WIDTH, HEIGHT, f"{caption}: share of operations within a latency", *parts)
 
 
 def _grid(x: Axis, y: Axis, deepest: float, measure: str) -> Markup:
@@ -134,10 +134,10 @@ def _grid(x: Axis, y: Axis, deepest: float, measure: str) -> Markup:
     for tick in svg.log_ticks(x.low, x.high, 5):
         parts.append(svg.line(x(tick), TOP, x(tick), bottom, "grid"))
         parts.append(svg.text(x(tick), bottom + 15, f"{tick:,.0f}" if tick >= 1 else f"{tick:g}", "tick", "middle"))
-    for share, words in _SHARES:
+    for share, name in _SHARES:
         level = -math.log10(1 - share)
         if level <= deepest * 1.001:
             parts.append(svg.line(LEFT, y(level), WIDTH - 10, y(level), "zero" if share == 0 else "grid"))
-            parts.append(svg.text(LEFT - 5, y(level) + 4, words, "tick", "end"))
+            parts.append(svg.text(LEFT - 5, y(level) + 4, name, "tick", "end"))
     parts.append(svg.text(LEFT, bottom + 32, f"{MEASURES[measure]} in µs, log axis", "axis"))
     return svg.tag("g", *parts)

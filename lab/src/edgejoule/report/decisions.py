@@ -31,12 +31,12 @@ Event = Mapping[str, Any]
 
 def of_cells(runs: Sequence[Run], data: Mapping[int, RunData], design: Layout) -> list[tuple[Levels, list[Event]]]:
     """The decisions of each cell that has any."""
-    found = []
+    decided = []
     for cell in design.cells():
         own = [data[r.run_index].events for r in runs_of(runs, cell) if r.run_index in data]
         if decisions := [e for events in own for e in events if e["event"] == DECISION]:
-            found.append((cell, decisions))
-    return found
+            decided.append((cell, decisions))
+    return decided
 
 
 def pictures(

@@ -113,15 +113,15 @@ def _thinned(steps: Sequence[tuple[float, int]], end_s: float) -> list[tuple[flo
 
 def _stalls(events: Sequence[Event], at_s: Any, end_s: float) -> list[tuple[float, float, str]]:
     """Clipped to the run; a stall without an end lasted until its end."""
-    found = []
+    intervals = []
     for event in events:
         if event["event"] == "database" and event["kind"] == "stall":
             begin_s = at_s(event)
             length_s = end_s if event["duration_ns"] is None else event["duration_ns"] / 1e9
             begin, end = max(0.0, begin_s), min(end_s, begin_s + length_s)
             if end > begin:
-                found.append((begin, end, str(event.get("detail", ""))))
-    return sorted(found)
+                intervals.append((begin, end, str(event.get("detail", ""))))
+    return sorted(intervals)
 
 
 def picture(depth: Depth, end_s: float, files_max: int) -> Markup:
@@ -133,8 +133,8 @@ def picture(depth: Depth, end_s: float, files_max: int) -> Markup:
         points += [(x(begin_s), y(files)), (x(until_s), y(files))]
     parts.append(svg.path(points, f"curve s{depth.subject % COLOURS}"))
     parts += [_mark(x(s), event) for s, event in depth.decisions]
-    words = f"{depth.name}: files of level 0 over time; writes held back for {depth.stopped_s:.2f} s"
-    return svg.figure(WIDTH, HEIGHT, words, *parts)
+    caption = f"{depth.name}: files of level 0 over time; writes held back for {depth.stopped_s:.2f} s"
+    return svg.figure(WIDTH, HEIGHT, caption, *parts)
 
 
 def _band(x: Axis, begin_s: float, end_s: float, detail: str) -> Markup:
@@ -156,8 +156,8 @@ def _grid(x: Axis, y: Axis, files_max: int) -> Markup:
 def _mark(x: float, event: Event) -> Markup:
     """Where a compaction was sent, or that it stayed."""
     elsewhere = event["place"] != event["home"] and not event["shadow"]
-    told = [f"to {event['place']}" if elsewhere else f"stays on {event['home']}", str(event["reason"])]
-    told += [f"predicted {event['predicted_s']:.3g} s"] if event["predicted_s"] is not None else []
-    told += [f"took {event['actual_s']:.3g} s"] if event["actual_s"] is not None else []
-    about = svg.tag("title", "; ".join(filter(None, told)))
+    details = [f"to {event['place']}" if elsewhere else f"stays on {event['home']}", str(event["reason"])]
+    details += [f"predicted {event['predicted_s']:.3g} s"] if event["predicted_s"] is not None else []
+    details += [f"took {event['actual_s']:.3g} s"] if event["actual_s"] is not None else []
+    about = svg.tag("title", "; ".join(filter(None, details)))
     return svg.tag("text", about, "▲" if elsewhere else "△", x=x, y=11, class_="mark", text_anchor="middle")

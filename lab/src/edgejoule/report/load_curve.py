@@ -15,7 +15,7 @@ from edgejoule.findings.design import Layout, label
 from edgejoule.findings.model import Cell, Findings, ResponseFinding
 from edgejoule.findings.text import Unit, unit_for
 from edgejoule.report import svg
-from edgejoule.report.bars import LOG_ABOVE, axis_words
+from edgejoule.report.bars import LOG_ABOVE, axis_title
 from edgejoule.report.svg import COLOURS, Axis
 
 FACTOR = "load_percent"
@@ -35,26 +35,27 @@ def panels(f: Findings, design: Layout) -> list[LoadCurvePanel]:
     """All panels; none where the load is no factor."""
     if FACTOR not in design.levels:
         return []
-    told = [r for n in RESPONSES if (r := f.response(n)) is not None]
+    shown = [r for n in RESPONSES if (r := f.response(n)) is not None]
     return [
         LoadCurvePanel(
-            f"{r.title[0].upper()}{r.title[1:]}{f': {words}' if words else ''}", _draw(cells, r, design, words)
+            f"{r.title[0].upper()}{r.title[1:]}{f': {condition}' if condition else ''}",
+            _draw(cells, r, design, condition),
         )
-        for r in told
-        for words, cells in _by_condition(r.cells, design).items()
+        for r in shown
+        for condition, cells in _by_condition(r.cells, design).items()
         if any(c.mean is not None for c in cells)
     ]
 
 
 def _by_condition(cells: Sequence[Cell], design: Layout) -> dict[str, list[Cell]]:
-    found: dict[str, list[Cell]] = {}
+    by_condition: dict[str, list[Cell]] = {}
     for cell in cells:
         rest = {n: v for n, v in cell.levels.items() if n not in (FACTOR, design.subject)}
-        found.setdefault(label(rest), []).append(cell)
-    return found
+        by_condition.setdefault(label(rest), []).append(cell)
+    return by_condition
 
 
-def _draw(cells: Sequence[Cell], r: ResponseFinding, design: Layout, words: str) -> Markup:
+def _draw(cells: Sequence[Cell], r: ResponseFinding, design: Layout, condition: str) -> Markup:
     unit = unit_for(r.unit, (c.mean for c in r.cells))
     percents = [float(p) for p in design.levels[FACTOR]]
     x = Axis(min(0.0, *percents), max(percents), LEFT, WIDTH - 14)
@@ -63,18 +64,18 @@ def _draw(cells: Sequence[Cell], r: ResponseFinding, design: Layout, words: str)
     for subject, own in _by_subject(cells, design).items():
         parts += _line(own, x, y, unit, 0 if subject is None else design.subjects.index(subject), subject)
     log = ", log axis" if y.log else ""
-    parts.append(svg.text(0, 12, f"{axis_words(r, unit)}{log}", "axis"))
+    parts.append(svg.text(0, 12, f"{axis_title(r, unit)}{log}", "axis"))
     parts.append(svg.text(LEFT, HEIGHT - 5, "load in % of the reached rate", "axis"))
-    return svg.figure(WIDTH, HEIGHT, f"{r.title} over load, {words}", *parts)
+    return svg.figure(WIDTH, HEIGHT, f"{r.title} over load, {condition}", *parts)
 
 
 def _by_subject(cells: Sequence[Cell], design: Layout) -> Mapping[Level | None, list[Cell]]:
-    found: dict[Level | None, list[Cell]] = {}
+    by_subject: dict[Level | None, list[Cell]] = {}
     for cell in cells:
         if cell.mean is not None:
             subject = None if design.subject == FACTOR else cell.levels[design.subject]
-            found.setdefault(subject, []).append(cell)
-    return found
+            by_subject.setdefault(subject, []).append(cell)
+    return by_subject
 
 
 def _height(cells: Sequence[Cell], unit: Unit) -> Axis:

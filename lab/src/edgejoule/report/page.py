@@ -117,7 +117,9 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         cell_tables=[tables.cells(r, findings) for r in findings.responses],
         anova_tables=[(r, [(p, tables.anova(r, p)) for p in r.parts]) for r in findings.responses],
         pair_tables=[t for r in findings.responses for p in r.parts if (t := tables.pairs(r, p, findings))],
-        best=[(r, told) for r in findings.responses for p in r.parts if (told := statistics.against_best(r, p))],
+        best=[
+            (r, sentence) for r in findings.responses for p in r.parts if (sentence := statistics.against_best(r, p))
+        ],
         checks=statistics.checks(findings),
         same=statistics.same(findings),
         extremes=statistics.extremes(findings),
@@ -163,28 +165,28 @@ def _trace_groups(
     points = traces.POINTS_TOTAL // max(1, len(design.cells()))
     groups = []
     for condition in design.conditions:
-        found = []
+        shown = []
         for subject in design.subjects:
             own = runs_of(runs, {**condition, design.subject: subject})
             run = traces.representative(own, experiment.spec.analysis.responses[0])
             if run and (t := traces.power_trace(run, data[run.run_index], design, points)):
-                found.append(t)
-        if found:
-            groups.append(_trace_group(label(condition), found, static))
+                shown.append(t)
+        if shown:
+            groups.append(_trace_group(label(condition), shown, static))
     return groups
 
 
-def _trace_group(condition: str, found: list[PowerTrace], static_points: int) -> TraceGroup:
-    end_s = max(t.settled_s for t in found)
-    known = [w for t in found for w in t.power_w if w is not None]
-    time_range_s, power_max_w = _time_range_s(found, end_s), 1.08 * max(known, default=1.0)
-    pictures = tuple(traces.picture(t, time_range_s, power_max_w, static_points) for t in found)
-    return TraceGroup(condition, tuple(found), pictures, time_range_s, power_max_w)
+def _trace_group(condition: str, group: list[PowerTrace], static_points: int) -> TraceGroup:
+    end_s = max(t.settled_s for t in group)
+    known = [w for t in group for w in t.power_w if w is not None]
+    time_range_s, power_max_w = _time_range_s(group, end_s), 1.08 * max(known, default=1.0)
+    pictures = tuple(traces.picture(t, time_range_s, power_max_w, static_points) for t in group)
+    return TraceGroup(condition, tuple(group), pictures, time_range_s, power_max_w)
 
 
-def _time_range_s(found: list[PowerTrace], end_s: float) -> tuple[float, float]:
+def _time_range_s(group: list[PowerTrace], end_s: float) -> tuple[float, float]:
     """The runs with the windows around them, but no more of these than half of the longest run on either side."""
-    windows = [window for trace in found for window in trace.windows]
+    windows = [window for trace in group for window in trace.windows]
     begin_s = max(min((window.start_s for window in windows), default=0.0), -0.5 * end_s)
     last_s = min(max((window.end_s for window in windows), default=end_s), 1.5 * end_s)
     margin_s = 0.04 * end_s
@@ -229,8 +231,8 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
 
 def _options(experiment: Experiment) -> list[str]:
     """Returns the changes of the command line, as arguments for a shell: `--set KEY=VALUE`, `--meter NAME`."""
-    words = [shlex.quote(word) for word in experiment.environment.get("options", [])]
-    return [f"{name} {value}" for name, value in zip(words[::2], words[1::2], strict=True)]
+    arguments = [shlex.quote(word) for word in experiment.environment.get("options", [])]
+    return [f"{name} {value}" for name, value in zip(arguments[::2], arguments[1::2], strict=True)]
 
 
 def _words(key: str) -> str:

@@ -13,13 +13,13 @@ COLOURS = 8
 
 def tag(name: str, *children: Markup | str, **attributes: object) -> Markup:
     """One element; class_ and names with _ become class and names with -. None leaves an attribute out."""
-    words = "".join(
+    attribute_text = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_short(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
     inner = Markup("").join(children)
-    return Markup(f"<{name}{words}/>") if not children else Markup(f"<{name}{words}>{inner}</{name}>")
+    return Markup(f"<{name}{attribute_text}/>") if not children else Markup(f"<{name}{attribute_text}>{inner}</{name}>")
 
 
 def _short(value: object) -> object:
@@ -31,9 +31,9 @@ def figure(width: float, height: float, label: str, *children: Markup) -> Markup
     return tag("svg", *children, viewBox=f"0 0 {width:g} {height:g}", role="img", aria_label=label, class_="figure")
 
 
-def text(x: float, y: float, words: str, class_: str = "", anchor: str = "start") -> Markup:
+def text(x: float, y: float, content: str, class_: str = "", anchor: str = "start") -> Markup:
     """Text with its baseline at y."""
-    return tag("text", words, x=x, y=y, class_=class_ or None, text_anchor=None if anchor == "start" else anchor)
+    return tag("text", content, x=x, y=y, class_=class_ or None, text_anchor=None if anchor == "start" else anchor)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
@@ -82,8 +82,8 @@ def log_ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     """Powers of ten, with 2 and 5 between where there is room."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for marks in ((1, 2, 5), (1, 3), (1,)):
-        found = [m * 10.0**d for d in decades for m in marks if low * 0.999 <= m * 10.0**d <= high * 1.001]
-        if len(found) <= wanted:
-            return found
-    stride = math.ceil(len(found) / wanted)
-    return found[::stride]
+        ticks = [m * 10.0**d for d in decades for m in marks if low * 0.999 <= m * 10.0**d <= high * 1.001]
+        if len(ticks) <= wanted:
+            return ticks
+    stride = math.ceil(len(ticks) / wanted)
+    return ticks[::stride]

@@ -139,11 +139,11 @@ def _name(channel: Channel, channels: int) -> str:
 
 def _on_host_clock(traces: Sequence[Trace]) -> list[Trace]:
     """Those with readings whose times can be the host's; measured and counted ones before those that were modelled."""
-    found = []
+    usable = []
     for trace in filter(len, traces):
         with contextlib.suppress(DataError):  # a clock that is tied to nothing: its run has no energy by it either
-            found.append(trace.on_host_clock()[0])
-    return sorted(found, key=lambda trace: trace.channel.method is Method.MODELLED)
+            usable.append(trace.on_host_clock()[0])
+    return sorted(usable, key=lambda trace: trace.channel.method is Method.MODELLED)
 
 
 def _widest(traces: Sequence[Trace]) -> list[Trace] | None:
@@ -262,8 +262,8 @@ def picture(trace: PowerTrace, time_range_s: tuple[float, float], power_max_w: f
         *_phase_shapes(trace, x),
         *_mark_shapes(trace, x),
     ]
-    words = f"{trace.name}, {trace.condition}: power over time, {trace.method}"
-    return svg.figure(WIDTH, HEIGHT, words, *parts)
+    caption = f"{trace.name}, {trace.condition}: power over time, {trace.method}"
+    return svg.figure(WIDTH, HEIGHT, caption, *parts)
 
 
 def _band(x: Axis, start_s: float, end_s: float, class_: str) -> Markup:

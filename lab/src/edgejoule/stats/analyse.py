@@ -132,19 +132,19 @@ def _plain(
         if tukey
         else own_errors(raw, y, full, margin, options.test)
     )
-    found = compare(material, options)
-    analysis = _analysis(found, options, block, y.size, table, diagnose(full.residuals, full.member))
+    compared = compare(material, options)
+    analysis = _analysis(compared, options, block, y.size, table, diagnose(full.residuals, full.member))
     serial = lag1(full.residuals, order, block.codes if block and tukey else None) if order is not None else None
     same = None
     if options.same_against_same:
         runs = order if order is not None else np.arange(y.size, dtype=np.float64)
-        same = same_against_same(y, found.member, runs, options.test, alpha=options.alpha, seed=options.seed)
+        same = same_against_same(y, compared.member, runs, options.test, alpha=options.alpha, seed=options.seed)
     no_block = [f"{options.test} takes no block: what differs between blocks stays in the groups' own variation"]
     return replace(
         analysis,
         serial=serial,
         same=same,
-        precision=_precision(table, found, options),
+        precision=_precision(table, compared, options),
         notes=(*notes, *(no_block if block and not tukey else []), *analysis.notes),
     )
 
@@ -172,9 +172,9 @@ def _with_loads(loads: LoadMeans, options: Options, notes: Sequence[str]) -> Ana
         )
     plot = split_plot(loads, ss_type=options.ss_type)
     margin = margin_of(plot.means, loads.factors, options.compare)
-    found = compare(of_loads(raw, loads.y, plot, margin, loads.unit.codes), options)
+    compared = compare(of_loads(raw, loads.y, plot, margin, loads.unit.codes), options)
     checks = diagnose(plot.means.residuals, plot.means.member)
-    analysis = _analysis(found, options, loads.block, loads.y.size, plot.anova, checks)
+    analysis = _analysis(compared, options, loads.block, loads.y.size, plot.anova, checks)
     no_estimate = ["how many runs a precision takes is not estimated where factors change on loads: by one level it is"]
     asked = no_estimate if options.precision is not None else []
     return replace(analysis, notes=(*notes, *loads.notes, *analysis.notes, *asked))
@@ -189,10 +189,10 @@ def _refuse_single_loads(loads: LoadMeans) -> None:
         )
 
 
-def _precision(table: Anova, found: Compared, options: Options) -> Precision | None:
+def _precision(table: Anova, compared: Compared, options: Options) -> Precision | None:
     if options.precision is None or options.modelled:
         return None
-    have = min(group.n for group in found.groups)
+    have = min(group.n for group in compared.groups)
     half_width = half_width_of(options.precision, options.scale)
     return Precision(
         declared=options.precision,
@@ -202,21 +202,21 @@ def _precision(table: Anova, found: Compared, options: Options) -> Precision | N
     )
 
 
-def _sequential(found: Compared, options: Options) -> LookTaken | None:
+def _sequential(compared: Compared, options: Options) -> LookTaken | None:
     if options.looks is None or options.look is None:
         return None
-    planned, most = options.looks.runs[options.look - 1], max(group.n for group in found.groups)
+    planned, most = options.looks.runs[options.look - 1], max(group.n for group in compared.groups)
     if most > planned:
         raise DataError(
             f"look {options.look} was declared after {planned} replications, and a group has {most}: a look at "
             "another time than declared keeps no promise"
         )
-    decided = sum(pair.p_adj < options.alpha for pair in found.pairs)
-    return LookTaken(options.looks, options.look, decided, len(found.pairs))
+    decided = sum(pair.p_adj < options.alpha for pair in compared.pairs)
+    return LookTaken(options.looks, options.look, decided, len(compared.pairs))
 
 
 def _analysis(
-    found: Compared, options: Options, block: Factor | None, n: int, table: Anova, checks: Diagnostics
+    compared: Compared, options: Options, block: Factor | None, n: int, table: Anova, checks: Diagnostics
 ) -> AnalysisResult:
     ranked = options.test is DeclaredTest.KRUSKAL_DUNN_HOLM
     return AnalysisResult(
@@ -231,14 +231,14 @@ def _analysis(
         min_ratio=options.min_ratio,
         n=n,
         anova=table,
-        groups=found.groups,
-        pairs=found.pairs,
+        groups=compared.groups,
+        pairs=compared.pairs,
         diagnostics=checks,
-        notes=(*table.notes, *notes_on_models(options), *found.notes),
+        notes=(*table.notes, *notes_on_models(options), *compared.notes),
         test=options.test,
-        omnibus=found.omnibus,
+        omnibus=compared.omnibus,
         effect_name="cliffs_delta" if ranked else "hedges_g",
-        to_best=found.to_best,
+        to_best=compared.to_best,
         margin=options.margin,
-        sequential=_sequential(found, options),
+        sequential=_sequential(compared, options),
     )

@@ -103,20 +103,20 @@ def compare(material: Material, options: Options) -> Compared:
     centre = material.estimates.mean if ranks is None else ranks
     sign = -1 if options.better is Better.HIGHER else 1
     order = sorted(range(len(centre)), key=lambda group: sign * centre[group])
-    found = (
+    tests = (
         dunn_holm(material.y, material.member, order, material.estimates.mean)
         if ranked
         else tukey(material.estimates, alpha=options.alpha, order=order)
     )
-    pairs = _pairs(found, material, options)
-    letters = _letters(found, pairs, order) if options.judged else [None] * len(order)
+    pairs = _pairs(tests, material, options)
+    letters = _letters(tests, pairs, order) if options.judged else [None] * len(order)
     intervals = material.estimates.intervals()
     groups = tuple(_group(material, group, intervals[group], letters[group], ranks, options) for group in order)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     wide = too_wide(material.raw, [group.mean for group in groups], options)
     return Compared(
-        groups, pairs, _to_best(found, material, order, options), _omnibus(material, options), place[material.member],
+        groups, pairs, _to_best(tests, material, order, options), _omnibus(material, options), place[material.member],
         (wide,) if wide else (),
     )  # fmt: skip
 
@@ -129,9 +129,9 @@ def _omnibus(material: Material, options: Options) -> Omnibus | None:
     return None
 
 
-def _letters(found: Sequence[PairTest], pairs: Sequence[Pair], order: Sequence[int]) -> list[str]:
+def _letters(tests: Sequence[PairTest], pairs: Sequence[Pair], order: Sequence[int]) -> list[str]:
     differ = np.zeros((len(order), len(order)), dtype=bool)
-    for test, pair in zip(found, pairs, strict=True):
+    for test, pair in zip(tests, pairs, strict=True):
         differ[test.first, test.second] = differ[test.second, test.first] = pair.significant
     return compact_letters(differ, order)
 
@@ -169,33 +169,33 @@ def too_wide(raw: FloatArray, means: Sequence[float], options: Options) -> str |
     )
 
 
-def _pairs(found: Sequence[PairTest], material: Material, options: Options) -> tuple[Pair, ...]:
+def _pairs(tests: Sequence[PairTest], material: Material, options: Options) -> tuple[Pair, ...]:
     groups = [float(mean) for mean in material.estimates.mean]
-    same: Sequence[float | None] = [None] * len(found)
+    same: Sequence[float | None] = [None] * len(tests)
     if options.margin is not None and not options.modelled and too_wide(material.raw, groups, options) is None:
         margin = np.log(options.margin) if options.scale is Scale.LOG else options.margin
-        same = list(equivalence(material.estimates, [t.first for t in found], [t.second for t in found], float(margin)))
-    return tuple(_pair(test, material, options, p) for test, p in zip(found, same, strict=True))
+        same = list(equivalence(material.estimates, [t.first for t in tests], [t.second for t in tests], float(margin)))
+    return tuple(_pair(test, material, options, p) for test, p in zip(tests, same, strict=True))
 
 
-def _pair(found: PairTest, material: Material, options: Options, p_equivalent: float | None) -> Pair:
-    ratio = _ratio(found, material.estimates, options.scale)
-    why_not = _why_not(found.p_adj, ratio, options)
-    ci = None if found.low is None or found.high is None else (found.low, found.high)
+def _pair(test: PairTest, material: Material, options: Options, p_equivalent: float | None) -> Pair:
+    ratio = _ratio(test, material.estimates, options.scale)
+    why_not = _why_not(test.p_adj, ratio, options)
+    ci = None if test.low is None or test.high is None else (test.low, test.high)
     levels = material.levels
     return Pair(
-        a=levels[found.first],
-        b=levels[found.second],
-        difference=found.difference,
+        a=levels[test.first],
+        b=levels[test.second],
+        difference=test.difference,
         ci=ci,
         ratio=ratio,
         ratio_ci=_as_ratios(ci) if options.scale is Scale.LOG else None,
-        p_adj=found.p_adj,
+        p_adj=test.p_adj,
         significant=why_not is None,
         why_not=why_not,
-        statistic=found.statistic,
-        df=found.df,
-        effect=_effect(found, material, options),
+        statistic=test.statistic,
+        df=test.df,
+        effect=_effect(test, material, options),
         p_equivalent=None if p_equivalent is None else float(p_equivalent),
         equivalent=None if p_equivalent is None else bool(p_equivalent < options.alpha),
     )
@@ -205,28 +205,28 @@ def _as_ratios(ci: Limits | None) -> Limits | None:
     return None if ci is None else (from_scale(ci[0], Scale.LOG), from_scale(ci[1], Scale.LOG))
 
 
-def _effect(found: PairTest, material: Material, options: Options) -> float | None:
-    i, j = found.first, found.second
+def _effect(pair: PairTest, material: Material, options: Options) -> float | None:
+    i, j = pair.first, pair.second
     if options.test is DeclaredTest.KRUSKAL_DUNN_HOLM:
         return cliffs_delta(material.y[material.member == i], material.y[material.member == j])
-    return hedges_g(found.difference, float(material.sd[i, j]), float(material.sd_df[i, j]))
+    return hedges_g(pair.difference, float(material.sd[i, j]), float(material.sd_df[i, j]))
 
 
-def _ratio(found: PairTest, estimates: Estimates, scale: Scale) -> float | None:
+def _ratio(test: PairTest, estimates: Estimates, scale: Scale) -> float | None:
     if scale is Scale.LOG:
-        return from_scale(found.difference, Scale.LOG)
-    a, b = float(estimates.mean[found.first]), float(estimates.mean[found.second])
+        return from_scale(test.difference, Scale.LOG)
+    a, b = float(estimates.mean[test.first]), float(estimates.mean[test.second])
     return a / b if a > 0 and b > 0 else None
 
 
-def _to_best(found: Sequence[PairTest], material: Material, order: Sequence[int], options: Options) -> tuple[Best, ...]:
+def _to_best(tests: Sequence[PairTest], material: Material, order: Sequence[int], options: Options) -> tuple[Best, ...]:
     """Returns Hsu's intervals; none for ranks, and none for modelled values: they would exclude the model's error."""
     if options.test is DeclaredTest.KRUSKAL_DUNN_HOLM or options.modelled:
         return ()
-    entries = to_best(material.estimates, found, alpha=options.alpha, higher_is_better=options.better is Better.HIGHER)
+    entries = to_best(material.estimates, tests, alpha=options.alpha, higher_is_better=options.better is Better.HIGHER)
     close = {
         group
-        for test in found
+        for test in tests
         for group in (test.first, test.second)
         if _too_close(_ratio(test, material.estimates, options.scale), options)
     }

@@ -56,15 +56,15 @@ def to_best(
     upper = np.maximum(np.where(others, high, np.inf).min(axis=1), 0.0)
     lower = np.array([_lower(i, upper, low) for i in range(len(mean))])
     nearest = np.where(others, mean[:, None] - mean, np.inf).min(axis=1)
-    found = []
+    entries = []
     for i in range(len(mean)):
         limits = sorted((float(sign * lower[i]), float(sign * upper[i])))
-        found.append(
+        entries.append(
             ToBest(
                 i, float(sign * nearest[i]), limits[0] + 0.0, limits[1] + 0.0, bool(upper[i] > 0), bool(lower[i] == 0)
             )
         )
-    return tuple(found)
+    return tuple(entries)
 
 
 def _lower(i: int, upper: FloatArray, low: FloatArray) -> float:

@@ -33,7 +33,7 @@ def compact_letters(differ: BoolArray, order: Sequence[int] | None = None) -> li
         raise ValueError(f"order must name each of {count} groups once, got {order}")
     pairs = [(i, j) for rank, i in enumerate(order) for j in order[rank + 1 :] if differ[i, j]]
     everyone: list[_Column] = [frozenset(range(count))]
-    columns = reduce(lambda found, pair: _absorb(_insert(found, *pair)), pairs, everyone)
+    columns = reduce(lambda kept, pair: _absorb(_insert(kept, *pair)), pairs, everyone)
     columns = _absorb(_sweep(columns))
     place = {group: rank for rank, group in enumerate(order)}
     columns.sort(key=lambda column: sorted(place[group] for group in column))

@@ -153,9 +153,9 @@ def _averaged(
 
 
 def _line(x: FloatArray, y: FloatArray, levels: dict[str, str], name: str) -> Line:
-    words = ", ".join(f"{factor} {level}" for factor, level in levels.items()) or "the data"
+    where = ", ".join(f"{factor} {level}" for factor, level in levels.items()) or "the data"
     if x.size < 2 or float(np.ptp(x)) == 0:
-        raise DataError(f"{words}: a line needs two different values of {name}, got {len(np.unique(x))}")
+        raise DataError(f"{where}: a line needs two different values of {name}, got {len(np.unique(x))}")
     dx, dy = x - x.mean(), y - y.mean()
     sxx = float(dx @ dx)
     slope = float(dx @ dy) / sxx
@@ -189,13 +189,13 @@ def _tests(x: FloatArray, y: FloatArray, group: FloatArray) -> tuple[LineTest, .
     common = (x / spread)[:, None]
     full, parallel = _deviance([group, slopes], y), _deviance([group, common], y)
     line = _deviance([one, common], y)
-    found = [
+    tests = [
         _nested("equal slopes", parallel, full),
         _nested("equal intercepts, whatever the slopes", _deviance([one, slopes], y), full),
         _nested("equal intercepts of parallel lines", line, parallel),
         _nested("one common line", line, full),
     ]
-    return tuple(test for test in found if test is not None)
+    return tuple(test for test in tests if test is not None)
 
 
 def _deviance(columns: list[FloatArray], y: FloatArray) -> tuple[float, int]:

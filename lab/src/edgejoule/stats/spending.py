@@ -99,13 +99,13 @@ def _bounds(fractions: Sequence[float], spend: FloatArray) -> list[float]:
 
     By symmetry this is the upper side of the two-sided boundary.
     """
-    found: list[float] = []
+    bounds: list[float] = []
     paths, past = _Paths(np.zeros(1), np.ones(1)), 0.0
     for fraction, one in zip(fractions, spend, strict=True):
         z = paths.bound(math.sqrt(fraction - past), math.sqrt(fraction), float(one))
-        found.append(z)
+        bounds.append(z)
         paths, past = paths.moved(math.sqrt(fraction - past), z * math.sqrt(fraction)), fraction
-    return found
+    return bounds
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,21 @@ def verdict(analysis: AnalysisResult) -> str:
     """The response's effects, the best group, and the groups that differ from it."""
     if analysis.omnibus:
         return _by_omnibus(analysis, analysis.omnibus)
-    found = [row for row in analysis.anova.rows if row.source != analysis.block and _significant(row, analysis.alpha)]
-    if not found:
+    significant = [
+        row for row in analysis.anova.rows if row.source != analysis.block and _significant(row, analysis.alpha)
+    ]
+    if not significant:
         factors = _listed(analysis.factors, "or")
         return _without_difference(
             analysis,
             f"No effect of {factors} on {response_words(analysis)} shows at α = {analysis.alpha:.4g} "
             f"(n = {analysis.n})",
         )
-    found.sort(key=lambda row: row.eta2 or 0.0, reverse=True)
-    shares = [f"{100 * (row.eta2 or 0):.1f} %" for row in found]
+    significant.sort(key=lambda row: row.eta2 or 0.0, reverse=True)
+    shares = [f"{100 * (row.eta2 or 0):.1f} %" for row in significant]
     shares[0] += " of its variation"
     sources = _listed(
-        [f"{source_label(row.source)} ({share})" for row, share in zip(found, shares, strict=True)], "and"
+        [f"{source_label(row.source)} ({share})" for row, share in zip(significant, shares, strict=True)], "and"
     )
     text = f"{response_words(analysis)} depends on {sources}, at α = {analysis.alpha:.4g}; {_best(analysis)}"
     return f"{text}{_within_margin(analysis)}."
@@ -84,14 +86,14 @@ def _within_margin(analysis: AnalysisResult) -> str:
         return ""
     within = margin_text(analysis.margin, log=analysis.scale == "log")
     apart = sum(pair.significant for pair in equal)
-    told = []
+    clauses = []
     if same := len(equal) - apart:
-        told.append(f"{same} of {len(analysis.pairs)} pairs are shown to be equal {within}")
+        clauses.append(f"{same} of {len(analysis.pairs)} pairs are shown to be equal {within}")
     if apart:
-        told.append(
+        clauses.append(
             f"{apart} of {len(analysis.pairs)} pairs differ significantly, but are shown to lie {within} of each other"
         )
-    return "".join(f"; {words}" for words in told)
+    return "".join(f"; {words}" for words in clauses)
 
 
 def source_label(source: str) -> str:

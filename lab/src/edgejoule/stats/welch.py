@@ -51,8 +51,8 @@ def refuse_without_variance(y: FloatArray, full: CellMeans) -> None:
 
 
 def _named(full: CellMeans, cells: list[tuple[str, ...]]) -> str:
-    words = ", ".join(f"{name} {level}" for name, level in zip(full.names, cells[0], strict=True))
-    return words + (f" and {len(cells) - 1} more" if len(cells) > 1 else "")
+    cell_name = ", ".join(f"{name} {level}" for name, level in zip(full.names, cells[0], strict=True))
+    return cell_name + (f" and {len(cells) - 1} more" if len(cells) > 1 else "")
 
 
 def welch(estimates: Estimates, n: int) -> Omnibus:

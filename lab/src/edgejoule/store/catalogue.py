@@ -542,17 +542,17 @@ class Store:
         """
         if which.isdecimal() and (rows := self._query("SELECT * FROM experiments WHERE id = ?", int(which))):
             return self._experiment(rows[0])
-        found = self.experiments()
-        if not found:
+        matches = self.experiments()
+        if not matches:
             raise UsageError(f"{self.path}: holds no experiment yet; `edgejoule run SPEC` makes one")
         if which != "latest":
-            known = [e.name for e in found]
-            found = [e for e in found if e.name == which]
-            if not found:
+            known = [e.name for e in matches]
+            matches = [e for e in matches if e.name == which]
+            if not matches:
                 raise UsageError(f"{self.path}: no experiment {which!r}; there are: {', '.join(sorted(set(known)))}")
-            if len(found) > 1:
-                raise SeveralError(self.path, which, found)
-        return found[-1]
+            if len(matches) > 1:
+                raise SeveralError(self.path, which, matches)
+        return matches[-1]
 
     def latest_of(self, spec: Spec) -> Experiment | None:
         """The latest experiment with this measured spec."""
@@ -561,8 +561,8 @@ class Store:
 
     def unfinished(self, spec: Spec) -> Experiment | None:
         """The latest experiment with this measured spec, when it has runs left to do."""
-        found = self.latest_of(spec)
-        return found if found and (not found.finished or found.counts.get("failed")) else None
+        latest = self.latest_of(spec)
+        return latest if latest and (not latest.finished or latest.counts.get("failed")) else None
 
     def _experiment(self, row: sqlite3.Row) -> Experiment:
         counts = self._query(
@@ -593,12 +593,12 @@ class Store:
             " ORDER BY run_index, attempt",
             experiment_id,
         )
-        found = []
+        all_runs = []
         for _, group in itertools.groupby(map(self._run, rows), key=lambda run: run.run_index):
             attempts = list(group)
             counts = counting(attempts)
-            found += [replace(run, set_aside=run is not counts) for run in attempts]
-        return found
+            all_runs += [replace(run, set_aside=run is not counts) for run in attempts]
+        return all_runs
 
     def _run(self, row: sqlite3.Row) -> Run:
         levels = self._query("SELECT factor, level_json FROM levels WHERE run_id = ? ORDER BY position", row["id"])
@@ -652,5 +652,5 @@ def _settings(planned: PlannedRun) -> dict[str, Any]:
     """All settings of a run beside its levels, as stored."""
     bare = replace(planned, levels={}, command=None)
     hidden = {"levels", "index", "block", "command", *(() if planned.command else ("values",))}
-    told = {k: v for k, v in asdict(bare).items() if k not in hidden}
-    return {**told, "command": planned.command.identity()} if planned.command else told
+    compared = {k: v for k, v in asdict(bare).items() if k not in hidden}
+    return {**compared, "command": planned.command.identity()} if planned.command else compared

@@ -102,8 +102,8 @@ def _step(value: _Values, resolution: float) -> float:
 
 
 def _differences(numbers: _Times, before: int) -> _Times:
-    found: _Times = numbers - np.concatenate([np.array([before], np.int64), numbers[:-1]])
-    return found
+    differences: _Times = numbers - np.concatenate([np.array([before], np.int64), numbers[:-1]])
+    return differences
 
 
 def _planes(numbers: NDArray[np.int64]) -> bytes:

@@ -70,9 +70,9 @@ class RunTraces:
 
     def relate(self, meter: str, clock: Clock, relation: ClockRelation) -> None:
         """Keep how the times of a meter's channels on that clock become the host's."""
-        for number, told in self._channels(meter):
-            if told["clock"] == clock:
-                changed = json.dumps({**told, _RELATION: asdict(relation)})
+        for number, fields in self._channels(meter):
+            if fields["clock"] == clock:
+                changed = json.dumps({**fields, _RELATION: asdict(relation)})
                 self._db.execute("UPDATE channels SET channel_json = ? WHERE id = ?", (changed, number))
 
     def remove(self, meter: str) -> None:
@@ -83,7 +83,7 @@ class RunTraces:
     def _channels(self, meter: str) -> list[tuple[int, dict[str, Any]]]:
         """The channels of a meter as stored, with their numbers."""
         rows = self._db.execute("SELECT id, channel_json FROM channels WHERE run_id = ?", (self._run_id,)).fetchall()
-        return [(row[0], told) for row in rows for told in [json.loads(row[1])] if told["meter"] == meter]
+        return [(row[0], fields) for row in rows for fields in [json.loads(row[1])] if fields["meter"] == meter]
 
 
 class ChannelRows:
@@ -104,10 +104,10 @@ class ChannelRows:
         self._pending = Trace(channel, np.empty(0, np.int64), np.empty(0), interval_s)
         self._arrivals = np.empty((0, 2), np.int64)
         self._last: tuple[int, float] | None = None  # good reading before the pending ones
-        told = {**asdict(channel), **({_RELATION: asdict(relation)} if relation else {})}
+        fields = {**asdict(channel), **({_RELATION: asdict(relation)} if relation else {})}
         self._id = connection.execute(
             "INSERT INTO channels (run_id, channel_json, interval_s) VALUES (?,?,?)",
-            (run_id, json.dumps(told), interval_s),
+            (run_id, json.dumps(fields), interval_s),
         ).lastrowid
 
     def append(self, trace: Trace) -> None:
@@ -173,7 +173,7 @@ def _columns(summary: SegmentSummary) -> tuple[float, ...]:
 class StoredTrace:
     """One channel's readings in the store, see energy.Readings. relation: times are given on the host's clock.
 
-    told: the stored relation; else the arrivals give it.
+    stored_relation: as stored; else the arrivals give it.
     """
 
     connection: sqlite3.Connection
@@ -181,7 +181,7 @@ class StoredTrace:
     channel: Channel
     interval_s: float
     relation: ClockRelation | None = None
-    told: ClockRelation | None = None
+    stored_relation: ClockRelation | None = None
     _cover: Callable[[int, int], _Cover] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -189,16 +189,16 @@ class StoredTrace:
 
     def whole(self) -> Trace:
         """All readings in memory, on the channel's own clock."""
-        trace = replace(self._unpacked(""), relation=self.told)
+        trace = replace(self._unpacked(""), relation=self.stored_relation)
         if self.channel.clock is not Clock.DEVICE:
             return trace
         return replace(trace, arrivals=self._arrivals())
 
     def on_host_clock(self) -> tuple[StoredTrace, ClockRelation | None]:
         """See energy.Readings."""
-        if self.told is None and self.channel.clock is Clock.HOST_MONOTONIC:
+        if self.stored_relation is None and self.channel.clock is Clock.HOST_MONOTONIC:
             return self, None
-        relation = self.told or self.by_arrivals
+        relation = self.stored_relation or self.by_arrivals
         return replace(self, relation=relation), relation
 
     @cached_property
@@ -230,8 +230,8 @@ class StoredTrace:
         return cover.readings, cover.failed
 
     def _read_cover(self, t0_ns: int, t1_ns: int) -> _Cover:
-        found = self._own_cover(*(self._device_ns(t) for t in (t0_ns, t1_ns)))
-        return found if self.relation is None else found.converted(self.relation, self.channel.kind)
+        cover = self._own_cover(*(self._device_ns(t) for t in (t0_ns, t1_ns)))
+        return cover if self.relation is None else cover.converted(self.relation, self.channel.kind)
 
     def _device_ns(self, host_ns: int) -> int:
         return host_ns if self.relation is None else self.relation.to_device_ns(host_ns)
@@ -327,19 +327,19 @@ def _stretches(
     end = last + 1 if after is None else after
     if last < first:
         return [(begin, end, False)]
-    found = [(begin, first - 1, False)]
+    parts = [(begin, first - 1, False)]
     for second in dirty:
-        at = found[-1][1] + 1
+        at = parts[-1][1] + 1
         if at < second:
-            found.append((at, second - 1, True))
-        if found[-1][2]:
-            found.append((second, second, False))
+            parts.append((at, second - 1, True))
+        if parts[-1][2]:
+            parts.append((second, second, False))
         else:  # neighbours are unpacked at once
-            found[-1] = (found[-1][0], second, False)
-    at = found[-1][1] + 1
+            parts[-1] = (parts[-1][0], second, False)
+    at = parts[-1][1] + 1
     if at <= last:
-        found.append((at, last, True))
-    return [*found, (last + 1, end, False)]
+        parts.append((at, last, True))
+    return [*parts, (last + 1, end, False)]
 
 
 def _summary(sums: Sequence[Any], value_last: float) -> SegmentSummary:
@@ -373,9 +373,9 @@ def _converted(piece: Trace | SegmentSummary, relation: ClockRelation, kind: Val
     return replace(piece, start_ns=int(ends[0]), end_ns=int(ends[1]), energy_j=piece.energy_j * scale)
 
 
-def _stored(connection: sqlite3.Connection, number: int, told: dict[str, Any], interval_s: float) -> StoredTrace:
-    known = relation_from_json(told.pop(_RELATION, None))
-    return StoredTrace(connection, number, channel_from_json(told), interval_s, told=known)
+def _stored(connection: sqlite3.Connection, number: int, fields: dict[str, Any], interval_s: float) -> StoredTrace:
+    known = relation_from_json(fields.pop(_RELATION, None))
+    return StoredTrace(connection, number, channel_from_json(fields), interval_s, stored_relation=known)
 
 
 def _trace_converted(trace: Trace, relation: ClockRelation) -> Trace:

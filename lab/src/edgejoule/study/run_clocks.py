@@ -190,7 +190,9 @@ class RunClocks:
         flags: list[str] = []
         if exchanged is not None and (words := _arrive_elsewhere(first, exchanged)):
             flags.append(words)
-        channels = [replace(each, told=exchanged) for each in own if each.channel.domain is first.channel.domain]
+        channels = [
+            replace(each, stored_relation=exchanged) for each in own if each.channel.domain is first.channel.domain
+        ]
         try:
             stated = channels[0].on_host_clock()[1]
         except DataError as error:
