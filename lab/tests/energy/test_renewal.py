@@ -48,7 +48,7 @@ def stairs(rng: np.random.Generator, period_s: float, seconds: float, noise_w: f
 
 
 @pytest.mark.parametrize("polls", [3, 3.7, 7.3, 20, 41.5])
-def test_the_period_is_found_whatever_its_ratio_to_the_polls(polls: float) -> None:
+def test_the_period_is_estimated_at_any_ratio_to_the_polls(polls: float) -> None:
     rng = np.random.default_rng(seed())
     found = [renewal_of(stairs(rng, polls * POLL_S, 80 * polls * POLL_S)) for _ in range(30)]
     told = [each.period_s / POLL_S for each in found if each]

@@ -114,7 +114,7 @@ def test_the_same_experiment_is_not_taken_twice(store: Store, packed: Path) -> N
     assert len(store.experiments()) == 1
 
 
-def test_people_can_read_what_is_in_it(packed: Path) -> None:
+def test_the_content_is_readable_text(packed: Path) -> None:
     with zipfile.ZipFile(packed) as archive:
         assert "edgejoule import" in archive.read("README.txt").decode()
         assert 'name = "synthetic"' in archive.read("experiment.toml").decode()

@@ -268,7 +268,7 @@ def test_a_missing_run_is_refused(packed: Path, tmp_path: Path) -> None:
         import_bundle(changed(packed, drop_last), tmp_path / "new.db")
 
 
-def test_text_for_people_that_differs_from_what_is_stored_is_refused(packed: Path, tmp_path: Path) -> None:
+def test_text_that_differs_from_stored_values_is_refused(packed: Path, tmp_path: Path) -> None:
     other = rewritten(packed, lambda members: with_hash(members, "experiment.toml", b'name = "harmless"'))
     with pytest.raises(BundleError, match=r"experiment\.toml is not the text"):
         import_bundle(other, tmp_path / "new.db")

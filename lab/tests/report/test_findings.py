@@ -43,7 +43,7 @@ def test_names_the_cheapest_with_the_true_ratio_inside_its_interval(make_store):
     assert text.count("95 % CI") == 2, "once for each response"
 
 
-def test_says_what_does_not_differ(make_store):
+def test_the_verdict_names_ties(make_store):
     findings = found(make_store, method="counted")
     moderate = ranking(findings.response("throughput_ops_s"), "moderate")
     assert {moderate.cells[0].levels["database"], *(c.other for c in moderate.tied)} == {"leveldb", "rocksdb"}
@@ -67,7 +67,7 @@ def test_modelled_energy_is_distinguished_only_beyond_the_models_resolution(make
     )
 
 
-def test_a_modelled_ratio_is_reported_with_what_its_interval_leaves_out(make_store):
+def test_a_modelled_ratio_has_an_interval_of_replications_alone(make_store):
     findings = found(make_store, method="modelled", min_ratio=1.77)
     texts = {s.lead: s.text.split(" By the clock, ")[0] for s in findings.verdict}
     assert re.fullmatch(
@@ -101,7 +101,7 @@ def test_many_conditions_are_counted_in_the_headline(make_store):
     )
 
 
-def test_only_what_a_clock_measures_is_said_to_be_so(make_store):
+def test_only_timed_responses_are_marked_as_timed(make_store):
     analysis = 'responses = ["energy_per_op_uj", "write_amplification"]'
     findings = found(make_store, analysis=analysis, method="counted")
     assert findings.verdict
@@ -312,7 +312,7 @@ def test_conditions_that_share_a_level_are_named_by_it(make_store) -> None:
     assert "read, threads" not in found.headline
 
 
-def test_what_is_shown_to_be_equal_is_called_equal_and_the_rest_only_not_distinguished(make_store) -> None:
+def test_only_levels_shown_to_be_equal_are_called_equal(make_store) -> None:
     base = 'responses = ["throughput_ops_s"]\n'
     with make_store(databases=("leveldb", "rocksdb"), workloads=("moderate",), blocks=20, analysis=base) as store:
         plain = find(store, store.find())

@@ -53,7 +53,7 @@ def test_every_level_is_drawn_for_every_database(stored: tuple[Store, Experiment
     assert titles["Energy per operation, counted"] == [(d, level) for d, level in both if level != "0"]
 
 
-def test_the_report_has_the_curve_and_says_what_it_is_relative_to(stored: tuple[Store, Experiment]) -> None:
+def test_the_report_has_the_curve_and_its_reference(stored: tuple[Store, Experiment]) -> None:
     store, experiment = stored
     page = build(store, experiment, find(store, experiment))
     assert 'id="load"' in page

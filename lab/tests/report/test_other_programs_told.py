@@ -30,7 +30,7 @@ def test_watts_of_disturbed_runs_are_shown_and_not_compared(make_store):
     assert any("energies are shown and not compared" in c for c in findings.caveats)
 
 
-def test_a_verdict_on_what_is_no_energy_stays_and_the_watts_are_reported_beside(make_store):
+def test_a_verdict_on_time_stays_with_a_note_on_the_watts(make_store):
     declared = f'responses = ["throughput_ops_s", "{ENERGY}"]'
     told = found(make_store, analysis=declared, other_cpu={4: 0.2}).headline
     assert told.startswith("rocksdb or leveldb is the fastest") or "is the fastest" in told
@@ -57,7 +57,7 @@ def test_times_of_disturbed_runs_are_said_to_be_not_the_databases_alone(make_sto
         assert "so times are not the database" in told
 
 
-def test_a_verdict_on_what_no_clock_measures_does_not_speak_of_times(make_store):
+def test_a_verdict_on_an_untimed_response_does_not_mention_times(make_store):
     declared = f'responses = ["process_write_bytes", "{ENERGY}"]'
     told = found(make_store, analysis=declared, other_cpu={4: 0.2}).headline
     assert told.endswith("of the CPU in 1 of 45 runs; the watts are not usable.")

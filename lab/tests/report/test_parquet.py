@@ -122,7 +122,7 @@ def test_single_precision_is_noticed(store: Store, tmp_path: Path, monkeypatch: 
     assert unlike_csv(written(store, tmp_path), told(store, "--csv").stdout)
 
 
-def test_a_column_says_its_unit_its_method_and_what_it_is(store: Store, tmp_path: Path) -> None:
+def test_a_column_has_unit_method_and_description(store: Store, tmp_path: Path) -> None:
     schema = written(store, tmp_path).schema
     for name in ("energy_per_op_uj.modelled", "energy_per_op_uj.modelled.k2"):
         metadata = schema.field(name).metadata

@@ -47,7 +47,7 @@ def test_without_a_rate_service_time_decides(make_store):
         (["throughput_ops_s"], ["throughput_ops_s"]),
     ],
 )
-def test_what_is_declared_keeps_its_order_and_what_is_not_declared_has_the_due_times(declared, told):
+def test_declared_responses_stay_in_order_and_the_default_has_due_times(declared, told):
     assert reported_responses(declared, {SERVICE, DUE, ENERGY, "throughput_ops_s"}, modelled=False) == told
 
 

@@ -217,7 +217,7 @@ def test_without_uplot_the_traces_are_pictures_and_the_page_says_so(make_store, 
     assert page.count('class="plot"') == 9
 
 
-def test_words_of_users_cannot_break_out_of_the_page(make_store):
+def test_user_text_is_escaped_in_the_page(make_store):
     page = page_of(
         make_store, question="Is <script>alert(1)</script> & co. cheap?", failed={0: "</td><img src=x onerror=y>"}
     )
@@ -259,14 +259,14 @@ def test_modelled_energy_is_not_regressed_on_time_and_says_why(make_store):
     assert "R²" not in page
 
 
-def test_the_command_to_do_it_again_repeats_what_was_set(make_store):
+def test_the_command_to_repeat_the_study_has_its_options(make_store):
     assert "--set" not in page_of(make_store).split("Do it again")[1]
     page = page_of(make_store, overrides={"recordcount": 777, "operationcount": 5})
     assert "--set fixed.recordcount=777" in page
     assert "--set fixed.operationcount=5" in page
 
 
-def test_letters_and_intervals_of_modelled_energy_say_what_they_rest_on(make_store):
+def test_letters_and_intervals_of_modelled_energy_name_their_basis(make_store):
     page = page_of(make_store, method="modelled", min_ratio=1.77)
     (energy, *others) = re.findall(r'<p class="note">Mean and its 95 % interval(.*?)</p>', page, re.DOTALL)
     assert energy.startswith(" from replications alone; cells that share a letter do not differ significantly")

@@ -70,7 +70,7 @@ def test_a_narrow_terminal_lacks_optional_columns_and_tears_no_figure() -> None:
     assert all(len(line.rstrip()) <= 44 for line in text.splitlines())
 
 
-def test_what_looks_like_markup_is_text_on_the_terminal() -> None:
+def test_markup_is_plain_text_on_the_terminal() -> None:
     table = Table("[red]", ("y[J]", "[/b]"), (False, False), (("[bold]x", ""),))
     assert all(word in printed(table, 80) for word in ("[red]", "y[J]", "[/b]", "[bold]x"))
 

@@ -219,7 +219,7 @@ def test_the_verdict_says_that_groups_are_equal_where_a_declared_margin_shows_it
     assert "within ± 0.2 in" in verdict(analyse(three_groups(5, 5), "y", ["f"], margin=0.2, scale="raw"))
 
 
-def test_the_verdict_says_what_a_margin_does_not_show() -> None:
+def test_the_verdict_reports_pairs_not_shown_to_be_equal() -> None:
     few = {name: column[:2] + column[20:22] for name, column in three_groups(5, 5).items()}
     text = verdict(analyse(few, "y", ["f"], margin=1.001))
     assert text.endswith("does not prove that there is none; no pair is shown to be equal within 0.1 %.")

@@ -135,7 +135,7 @@ def test_contradictions_are_refused(options: dict[str, object], message: str) ->
     ("runs", "spending", "message"),
     [((5, 5), "pocock", "rising"), ((1, 5), "pocock", "rising"), ((), "pocock", "rising"), ((5,), "even", "spending")],
 )
-def test_looks_that_are_no_plan_are_refused(runs: tuple[int, ...], spending: str, message: str) -> None:
+def test_invalid_looks_are_refused(runs: tuple[int, ...], spending: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         looks(runs, spending=spending)
 
