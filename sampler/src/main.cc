@@ -40,8 +40,9 @@ edgejoule::sampler::FileOrder file_order(std::string_view argument) {
   return {std::string(argument), Content::cpu_times};
 }
 
-int refused(const char* words, const char* found) {
-  std::fprintf(stderr, "edgejoule-sampler: %s%s%s; see --help\n", words, *found == '\0' ? "" : ", found ", found);
+int usage_error(const char* message, const char* argument) {
+  std::fprintf(stderr, "edgejoule-sampler: %s%s%s; see --help\n", message, *argument == '\0' ? "" : ", found ",
+               argument);
   return 2;
 }
 
@@ -63,9 +64,9 @@ int main(int argc, char** argv) {
   }
   const auto interval_ns = edgejoule::sampler::whole_number(first);
   if (!interval_ns || *interval_ns < interval_ns_min) {
-    return refused("expected an interval of 50000 ns or more", argc > 1 ? argv[1] : "");
+    return usage_error("expected an interval of 50000 ns or more", argc > 1 ? argv[1] : "");
   }
-  if (argc < 3) return refused("expected at least one file", "");
+  if (argc < 3) return usage_error("expected at least one file", "");
   ::signal(SIGPIPE, SIG_IGN);  // a closed pipe must be an error of the write
   ::signal(SIGINT, SIG_IGN);   // Ctrl-C is for the reader, which sends a last request and then closes standard input
   be_punctual();

@@ -43,9 +43,9 @@ pid_t start(const std::function<void()>& body) {
 class Ready {
  public:
   Ready() { EXPECT_EQ(::pipe(pipe_.data()), 0); }
-  void tell() const { EXPECT_EQ(::write(pipe_[1], "r", 1), 1); }
-  [[noreturn]] void tell_and_pause() const {
-    tell();
+  void notify() const { EXPECT_EQ(::write(pipe_[1], "r", 1), 1); }
+  [[noreturn]] void notify_and_pause() const {
+    notify();
     for (;;) ::pause();
   }
   void await(int processes) const {
@@ -83,7 +83,7 @@ TEST(Children, usage_is_that_of_orphans_too) {
         const pid_t parent = start([&] {
           start([&] {
             burn(second_ns / 100);
-            ended.tell();
+            ended.notify();
           });
         });
         ::waitpid(parent, nullptr, 0);
@@ -107,7 +107,7 @@ TEST(Children, usage_ends_with_the_command) {
         const pid_t child = start([] { burn(second_ns / 20); });
         ::waitpid(child, nullptr, 0);
         burn(second_ns / 20);
-        ready.tell();
+        ready.notify();
         for (;;) burn(60 * second_ns);
       });
       ready.await(1);
@@ -134,15 +134,15 @@ TEST(Children, all_descendants_end_wherever_they_are) {
     children.begin(start([&] {
       start([&] {
         ::setsid();
-        start([&] { ready.tell_and_pause(); });
-        ready.tell_and_pause();
+        start([&] { ready.notify_and_pause(); });
+        ready.notify_and_pause();
       });
       start([&] {
         ::signal(SIGTERM, SIG_IGN);
-        ready.tell_and_pause();
+        ready.notify_and_pause();
       });
       start([&] {
-        ready.tell();
+        ready.notify();
         ::kill(::getpid(), SIGSTOP);
         ::pause();
       });
@@ -177,7 +177,7 @@ TEST(Children, what_is_started_while_they_end_ends_too) {
       ::signal(SIGTERM, [](int) {
         if (::fork() != 0) ::_exit(0);
       });
-      ready.tell_and_pause();
+      ready.notify_and_pause();
     }));
     ready.await(1);
     EXPECT_GE(children.end_all(), 1);

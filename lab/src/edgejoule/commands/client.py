@@ -86,8 +86,8 @@ def _seed(planned: PlannedRun, server: str) -> int:
 class CommandClient:
     """Runs the command of a planned run `repeat` times back to back. stop() may be called from another thread.
 
-    prefix, member, of_home: of the server of a federation that it runs on (servers.Home). ready: called when all is
-    prepared; the command starts when it returns.
+    prefix, member, of_home: from the DriverPlacement of the federation's server that it runs on. ready: called after
+    preparation; the command starts when it returns.
     """
 
     def __init__(

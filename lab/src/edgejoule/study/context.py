@@ -16,7 +16,7 @@ from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower
 from edgejoule.study.cool_down import CoolDown
 from edgejoule.study.run_clocks import ClockPlan
-from edgejoule.study.servers import Home, Servers
+from edgejoule.study.servers import DriverPlacement, Servers
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ class Site:
     """Where a run's clients work. homes: where they run. still_s: how long the open database stays quiet, in s."""
 
     context: RunContext
-    homes: Mapping[str, Home]  # by server of the federation; key "" without a federation
+    homes: Mapping[str, DriverPlacement]  # by server of the federation; key "" without a federation
     group: MemoryGroup | None = None
     still_s: float = 0.0
 
     @property
-    def home(self) -> Home:
+    def home(self) -> DriverPlacement:
         """Returns the first home."""
         return next(iter(self.homes.values()))
 

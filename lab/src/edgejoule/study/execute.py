@@ -73,7 +73,7 @@ def _commanded(system: Command, paths: Sequence[Path], site: Site) -> Executed:
 
     On several servers of a federation the command runs on all at once, each with its own data.
     """
-    prefix = [*site.in_group, *site.home.prefix]
+    prefix = [*site.in_group, *site.home.command_prefix]
     server = system.server(paths[0], prefix)
     ran = _commanded_with(server, prefix, system, paths, site) if server else _commanded_on(system.run, paths, site)
     return Executed([ran.events], server_facts=ran.server_facts, ran=ran)
@@ -105,7 +105,7 @@ def _commanded_on(planned: PlannedRun, paths: Sequence[Path], site: Site) -> Com
     def client(server: str, paths: Sequence[Path], ready: Callable[[], object]) -> CommandClient:
         home = homes[server]
         return CommandClient(
-            planned, paths[0], len(paths), context.timing, on_event, prefix=[*site.in_group, *home.prefix],
+            planned, paths[0], len(paths), context.timing, on_event, prefix=[*site.in_group, *home.command_prefix],
             member=home.member, of_home=home.values, server=server, ready=ready,
         )  # fmt: skip
 
@@ -141,8 +141,8 @@ def _embedded(system: Embedded, paths: Sequence[Path], site: Site) -> Executed:
         last = number == len(paths) - 1
         words = [*system.arguments("run", paths[number]), *timing_arguments(timing)]
         words += ["--driver-share"] if last else []
-        words += [*quiet_arguments(still_s, first=number == 0, last=last), *home.words]
-        timeout_s, prefix = timing.run_timeout_s + 2 * still_s, [*site.in_group, *home.prefix]
+        words += [*quiet_arguments(still_s, first=number == 0, last=last), *home.extra_args]
+        timeout_s, prefix = timing.run_timeout_s + 2 * still_s, [*site.in_group, *home.command_prefix]
         return Driver(words, timeout_s, on_event, prefix, member=home.member, in_step=several)
 
     if several:

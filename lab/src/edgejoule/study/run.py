@@ -50,7 +50,7 @@ from edgejoule.study.other_programs import OtherPrograms, Watch
 from edgejoule.study.other_programs import look as look_at_programs
 from edgejoule.study.run_energy import Quiet, QuietWindows, energies, of_servers, only_whole, response
 from edgejoule.study.run_length import executions_needed, first_reading_s, lengthened
-from edgejoule.study.servers import Home
+from edgejoule.study.servers import DriverPlacement
 
 _TRIES = 3  # to set how many executions fill the time a meter needs: the first one is often slower than the others
 
@@ -164,7 +164,7 @@ def _for_seconds(planned: PlannedRun, seconds: int) -> PlannedRun:
 def _site(planned: PlannedRun, context: RunContext) -> Site:
     """Returns the site of a run. Sends the run's policy to every server of a federation."""
     if not context.servers:
-        return Site(context, {"": Home()})
+        return Site(context, {"": DriverPlacement()})
     context.servers.decide_by(str(planned.policy), planned.link)
     names = system_of(planned).loaded_servers or context.servers.names[:1]
     return Site(context, {name: context.servers.home(name) for name in names})

@@ -6,7 +6,7 @@ have meters that this machine reads.
 """
 
 from edgejoule.study.servers.declared import DeclaredPower
-from edgejoule.study.servers.home import Home, Servers, servers_of
+from edgejoule.study.servers.home import DriverPlacement, Servers, servers_of
 from edgejoule.study.servers.meter import ServersMeter, of_server
 
-__all__ = ["DeclaredPower", "Home", "Servers", "ServersMeter", "of_server", "servers_of"]
+__all__ = ["DeclaredPower", "DriverPlacement", "Servers", "ServersMeter", "of_server", "servers_of"]

@@ -34,15 +34,14 @@ _PRELOAD = "libeco-preload.so"  # as installed: the loader finds it
 
 
 @dataclass(frozen=True)
-class Home:
-    """Where the driver or a command runs. prefix: argv placed before its own. words: arguments appended to the
-    driver's.
-
-    member: the group that its process belongs to. values: placeholders of a command, commands.model.OF_A_FEDERATION.
+class DriverPlacement:
+    """Where the driver or a command runs. command_prefix: argv placed before the program's. extra_args: argv appended
+    to the driver's. member: the group that the process joins. values: placeholders of a command, see
+    commands.model.OF_A_FEDERATION.
     """
 
-    prefix: Sequence[str] = ()
-    words: Sequence[str] = field(default=())
+    command_prefix: Sequence[str] = ()
+    extra_args: Sequence[str] = field(default=())
     member: Membership | None = None
     values: Mapping[str, str] = field(default_factory=dict)
 
@@ -73,7 +72,7 @@ class Servers(Protocol):
         """
         ...
 
-    def home(self, server: str) -> Home:
+    def home(self, server: str) -> DriverPlacement:
         """Returns where a program on that server runs."""
         ...
 
@@ -163,12 +162,12 @@ class _Processes:
         self._running.set_policy(policy)
         self._running.wait(self._running.idle, "jobs of the run before do not end")
 
-    def home(self, server: str) -> Home:
+    def home(self, server: str) -> DriverPlacement:
         federation = self._running
         environment = federation.with_preload(server)
         settings = environment["ECO_CONFIG"]
         values = {"eco_preload": environment["LD_PRELOAD"], "eco_config": settings}
-        return Home(
+        return DriverPlacement(
             federation.command_prefix(server), ["-p", f"{_SETTINGS}={settings}"], federation.member(server), values
         )
 
@@ -211,10 +210,10 @@ class _Machines:
         self._control.set_policy(policy)
         self._control.await_idle()
 
-    def home(self, server: str) -> Home:
+    def home(self, server: str) -> DriverPlacement:
         assert server == self.names[0], "programs run on this machine"
         values = {"eco_preload": _PRELOAD, "eco_config": self._settings}
-        return Home(words=["-p", f"{_SETTINGS}={self._settings}"], values=values)
+        return DriverPlacement(extra_args=["-p", f"{_SETTINGS}={self._settings}"], values=values)
 
     def decisions(self, since_s: float, policy: str) -> list[dict[str, Any]]:
         return decision_events(joined([self._control.decisions(since_s)]), policy, {})

@@ -82,7 +82,7 @@ abstract class Binding extends DB {
       if (--threads > 0) {
         return;
       }
-      Tally.tell();
+      Tally.report();
       try {
         flush();
         System.err.println("edgejoule: flushed");

@@ -25,12 +25,12 @@ final class Tally {
   /** Failures whose messages differ in digits only; the message is the first one's. */
   private static final class Cause {
     final String operation;
-    final String words;
+    final String message;
     long count;
 
-    Cause(String operation, String words) {
+    Cause(String operation, String message) {
       this.operation = operation;
-      this.words = words;
+      this.message = message;
     }
   }
 
@@ -69,7 +69,7 @@ final class Tally {
     return atNs + 1_000_000;
   }
 
-  /** A thread has done its last operation. */
+  /** Adds the totals of a thread that has ended. */
   static synchronized void add(long endNs, long read, long written) {
     lastNs = Math.max(lastNs, endNs);
     readBytes += read;
@@ -79,7 +79,7 @@ final class Tally {
   /** The cause of a failure; the first one is printed at once. */
   static synchronized void failed(Exception error) {
     if (failure == null) {
-      failure = wordsOf(error);
+      failure = messageOf(error);
       System.err.println("edgejoule: failed: " + failure);
     }
   }
@@ -87,29 +87,29 @@ final class Tally {
   /** The cause of a failed operation: counted, and printed at the end. */
   static synchronized void failed(String operation, Exception error) {
     failed(error);
-    String words = wordsOf(error);
-    String kind = operation + words.replaceAll("[0-9]+", "");
+    String message = messageOf(error);
+    String kind = operation + message.replaceAll("[0-9]+", "");
     if (!CAUSES.containsKey(kind) && CAUSES.size() >= CAUSES_MAX) {
-      words = "other causes";
-      kind = operation + words;
+      message = "other causes";
+      kind = operation + message;
     }
-    String told = words;
-    CAUSES.computeIfAbsent(kind, ignored -> new Cause(operation, told)).count++;
+    String cause = message;
+    CAUSES.computeIfAbsent(kind, ignored -> new Cause(operation, cause)).count++;
   }
 
-  private static String wordsOf(Exception error) {
+  private static String messageOf(Exception error) {
     String message = error.getMessage();
     return (message == null ? error.getClass().getSimpleName() : message).replaceAll("\\s+", " ").trim();
   }
 
-  /** All threads have done. */
-  static synchronized void tell() {
+  /** Prints the totals once all threads have ended. */
+  static synchronized void report() {
     succeeded(lastNs);
     System.err.printf(
         "edgejoule: done first_ns=%d last_ns=%d payload_read_bytes=%d payload_write_bytes=%d longest_gap_ns=%d"
             + " longest_gap_start_ns=%d%n",
         firstNs, lastNs, readBytes, writtenBytes, gapNs, gapStartNs);
     CAUSES.values().forEach(cause -> System.err.printf(
-        "edgejoule: cause operation=%s status=ERROR count=%d %s%n", cause.operation, cause.count, cause.words));
+        "edgejoule: cause operation=%s status=ERROR count=%d %s%n", cause.operation, cause.count, cause.message));
   }
 }
