@@ -1,4 +1,4 @@
-"""The errors a user can meet, as one tree. Each carries one message: what, where, what was expected."""
+"""The errors that users see, as one class tree. Each message names the fault, its place and the expected value."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from pathlib import Path
 
 
 class EdgejouleError(Exception):
-    """Base of all. `exit_code` is what the command line returns (1 failure, 2 usage)."""
+    """Base class of all errors. `exit_code` is what the command line returns (1 failure, 2 usage)."""
 
     exit_code = 1
 
 
 class UsageError(EdgejouleError):
-    """The user asked for something that cannot be: an unknown name, a bad option."""
+    """Invalid input from the user, such as an unknown name or a bad option."""
 
     exit_code = 2
 
 
 class SweepError(UsageError):
-    """A sweep of eco-sim is described wrongly."""
+    """An invalid description of an eco-sim sweep."""
 
 
 class SpecError(UsageError):
@@ -35,7 +35,7 @@ class DataError(EdgejouleError):
 
 
 class MeterError(EdgejouleError):
-    """A meter that cannot be opened or read at all. A single failed reading is not an error but a missing sample."""
+    """A meter cannot be opened, or every reading fails. A single failed reading is a missing sample, not an error."""
 
 
 class DatabaseError(EdgejouleError):
@@ -47,7 +47,7 @@ class CommandError(DatabaseError):
 
 
 class FederationError(EdgejouleError):
-    """A federation on this machine that cannot be started, or a server of it that failed."""
+    """A federation on this machine cannot be started, or one of its servers failed."""
 
 
 class StoreError(EdgejouleError):
@@ -55,7 +55,7 @@ class StoreError(EdgejouleError):
 
 
 class BusyError(EdgejouleError):
-    """Another study measures in this folder."""
+    """Another study is running in this folder."""
 
 
 class StudyInterruptedError(EdgejouleError):

@@ -1,1 +1,1 @@
-"""Two hosts' clocks: how they are compared, and how a trace is aligned."""
+"""Compares two hosts' clocks and aligns traces with them."""

@@ -56,7 +56,7 @@ def by_markers(recording: Trace, markers: Sequence[Marker]) -> Aligned:
     Raises DataError when none is visible, when it is ambiguous which one is, and when the clock runs as no crystal
     does.
     """
-    origin_ns = int(recording.t_ns[0]) - markers[0].start_ns  # so that shifts are small numbers
+    origin_ns = int(recording.t_ns[0]) - markers[0].start_ns  # keeps shifts small
     thin = _thinned(recording)
     local = replace(thin, t_ns=thin.t_ns - origin_ns)
     shift_s = _first_shift(local, markers)
@@ -81,7 +81,7 @@ def _thinned(recording: Trace) -> Trace:
 
 
 def _seen_at_s(local: Trace, marker: Marker, shift_s: float) -> float:
-    """How far a marker is from the recording's middle."""
+    """Returns the distance of a marker from the middle of the recording."""
     middle_ns = (int(local.t_ns[0]) + int(local.t_ns[-1])) / 2
     return (marker.start_ns - middle_ns) / 1e9 + shift_s
 

@@ -41,13 +41,13 @@ _RECTANGULAR = 1 / math.sqrt(3)
 _HEAD = struct.Struct(">4sB3xQqqq")
 _MAGIC, _VERSION, _MAC_BYTES = b"EJCK", 1, 16
 _DATAGRAM_BYTES = _HEAD.size + _MAC_BYTES
-_STEP_S_MAX = 0.2  # how long serve() takes to notice that it is to end
+_STEP_S_MAX = 0.2  # longest delay before serve() notices a request to stop
 
 ClockNs = Callable[[], int]
 
 
 class ClockError(EdgejouleError):
-    """Clocks cannot be compared: nobody answers, or the answers contradict each other."""
+    """The clocks cannot be compared: there is no answer, or the answers contradict each other."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class Exchange:
 
     @property
     def offset_ns(self) -> float:
-        """Their clock minus ours, if both ways took as long."""
+        """Returns their clock minus ours, assuming equal delays in both directions."""
         return ((self.t2_ns - self.t1_ns) + (self.t3_ns - self.t4_ns)) / 2
 
     @property
     def round_trip_ns(self) -> int:
-        """Time on the way, there and back."""
+        """Returns the round-trip time in the network."""
         return (self.t4_ns - self.t1_ns) - (self.t3_ns - self.t2_ns)
 
 
@@ -152,18 +152,18 @@ class Responder:
 
     @property
     def address(self) -> str:
-        """HOST:PORT as bound."""
+        """Returns the bound HOST:PORT."""
         host, port = self._socket.getsockname()[:2]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def serve(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Answer for so long, or until stopped() says so."""
+        """Answers requests until the time is over or stopped() returns True."""
         end_s = time.monotonic() + min(seconds, SERVE_S_MAX)
         while not stopped() and (left_s := end_s - time.monotonic()) > 0:
             self._socket.settimeout(min(_STEP_S_MAX, left_s))
             try:
                 datagram, sender = self._socket.recvfrom(2 * _DATAGRAM_BYTES)
-            except OSError:  # silence, or a sender that has gone: neither ends the service
+            except OSError:  # a timeout or a vanished sender does not end the service
                 continue
             self._answer(datagram, sender, self._clock_ns())
 
@@ -236,7 +236,7 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it."""
+    """Returns whether only this machine can reach the address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -252,7 +252,7 @@ def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, in
 
 
 def _asked(channel: socket.socket, token: bytes, clock_ns: ClockNs) -> Exchange | None:
-    """One exchange; None when no answer to it came in time. Older answers that come late are passed over."""
+    """One exchange; None when no answer to it came in time. Ignores late answers to earlier exchanges."""
     number = secrets.randbits(64)
     t1_ns = clock_ns()
     channel.send(_datagram(number, t1_ns, 0, 0, token))

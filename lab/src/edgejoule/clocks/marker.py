@@ -36,7 +36,7 @@ FALSE_ALARM = 1e-3
 EDGE_S = 0.002  # half width: how long load takes to become power (scheduler, regulator, capacitors of the supply)
 INTERVAL_S_MAX = 0.11  # between samples; slower than a chip shows no pattern
 QUIET_S = QUIET_CHIPS * CHIP_S
-BURST_S = len(CHIPS) * CHIP_S + 2 * QUIET_S  # all that a marker takes
+BURST_S = len(CHIPS) * CHIP_S + 2 * QUIET_S  # total duration of a marker
 REST_S = 2.0  # at least, before idle power is checked: a burst leaves clocks up for tenths of a second, and heat
 SEARCH_S = 2.0
 COARSE_S = 0.01
@@ -55,12 +55,12 @@ class Marker:
 
     @property
     def start_ns(self) -> int:
-        """The first rise."""
+        """Returns the time of the first rise."""
         return self.busy_ns[0][0]
 
     @property
     def end_ns(self) -> int:
-        """The last fall."""
+        """Returns the time of the last fall."""
         return self.busy_ns[-1][1]
 
 
@@ -146,7 +146,7 @@ class _Pattern:
         return cls(edge_s, np.concatenate([[0.0], np.cumsum(lengths)]))
 
     def share(self, begin_s: _Floats, end_s: _Floats) -> _Floats:
-        """Mean busy share over each span."""
+        """Returns the mean busy share over each span."""
         busy_s = np.interp(end_s, self.edge_s, self.busy_s) - np.interp(begin_s, self.edge_s, self.busy_s)
         return np.asarray(busy_s / (end_s - begin_s), np.float64)
 
@@ -245,7 +245,7 @@ def _fits_of_some(
 
 
 def _centred(values: _Floats, inside: NDArray[np.bool_], samples: NDArray[np.int64]) -> _Floats:
-    """Values in view less their mean, 0 outside."""
+    """Returns the values in view minus their mean, and 0 outside."""
     mean = np.where(inside, values, 0.0).sum(axis=1) / np.maximum(samples, 1)
     return np.where(inside, values - mean[:, None], 0.0)
 
@@ -262,7 +262,7 @@ def _judged(fits: _Fits, search_s: float) -> Sighting:
             f"the marker is not visible: correlation {correlation:.2f} at best, {needed:.2f} is needed",
         )  # fmt: skip
     noise_w2 = fits.residual_w2[best] / (fits.samples[best] - 3)
-    # sums of squares at different shifts compare only over as many samples
+    # sums of squares at different shifts are comparable only for equal numbers of samples
     level = fits.residual_w2 * fits.samples[best] / np.maximum(fits.samples, 1)
     likely_s = fits.shift_s[level <= level[best] + 4 * noise_w2 + 1e-9 * step_w**2]
     half_s = float(likely_s[-1] - likely_s[0] + FINE_S) / 2
