@@ -1,6 +1,6 @@
-"""What a study must know of this machine: read, measured, and what to change before it is trusted.
+"""Inspects this machine before a study and advises what to change so that its figures can be trusted.
 
-A thing that cannot be read says why. Nothing is changed on the machine.
+An unreadable fact has a reason. The machine is not changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock")
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing about the machine. value: None exactly when `why` gives the reason. words: the text for people."""
+    """One fact about the machine. value: None exactly when `why` gives the reason. words: the text for people."""
 
     group: str
     name: str
@@ -40,11 +40,11 @@ class Examination:
     advice: tuple[str, ...]
 
     def value(self, name: str) -> Any:
-        """The value of a fact by its name; None when it is missing."""
+        """Returns the value of the fact with this name, or None if it is missing."""
         return next((f.value for f in self.facts if f.name == name), None)
 
     def to_json(self) -> dict[str, Any]:
-        """{"facts": [...], "advice": [...]}."""
+        """Returns {"facts": [...], "advice": [...]}."""
         return {"facts": [asdict(f) for f in self.facts], "advice": list(self.advice)}
 
 
@@ -134,7 +134,7 @@ def _peripherals(root: Path) -> Iterator[Fact]:
 
 
 def _radios(root: Path) -> list[tuple[str, bool]]:
-    """(type, on) of every radio the kernel knows."""
+    """Returns (type, on) for every radio that the kernel lists."""
     found = []
     for radio in sorted((root / "sys/class/rfkill").glob("rfkill*")):
         kind, soft, hard = (_read(radio / name) for name in ("type", "soft", "hard"))

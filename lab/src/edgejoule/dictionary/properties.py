@@ -142,7 +142,7 @@ for _name, _one in ((name, one) for listed in _LISTED.values() for name, one in 
 
 
 def static_server(policy: object) -> str | None:
-    """The server that a policy static:SERVER names."""
+    """Returns the server that a policy static:SERVER names, or None for another policy."""
     found = _POLICY.fullmatch(str(policy))
     return found and found["server"]
 

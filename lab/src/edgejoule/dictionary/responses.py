@@ -119,7 +119,7 @@ MODELLED_COMMAND_RESPONSES = ("cpu_s", "active_s", "energy_j")
 
 
 def latency_name(operation: str, measure: str, statistic: str) -> str:
-    """The response of an operation's latency. measure: service (from its begin) or intended (from its due time)."""
+    """Returns the name of a latency response. measure: service (from its begin) or intended (from its due time)."""
     return f"{OPERATIONS[operation]}_{_LATENCIES[measure][0]}_us_{statistic}"
 
 
@@ -218,7 +218,7 @@ _PARTS_OF_A_WHOLE = ("failure_share", "client_cpu_share", "other_cpu_share")
 
 
 def possible_range(name: str) -> tuple[float, float]:
-    """The least and the largest value that a run can have."""
+    """Returns the smallest and the largest value that a run can have."""
     base = name.partition("@")[0]
     if base not in RESPONSES:
         return -math.inf, math.inf  # declared by an experiment

@@ -21,7 +21,7 @@ _WORKER = Path(__file__).with_name("burner_worker.py")
 
 
 class LoadError(EdgejouleError):
-    """The load could not be made: a process ended or said something else than expected."""
+    """The load could not be generated: a process ended or sent an unexpected message."""
 
 
 class Burners:

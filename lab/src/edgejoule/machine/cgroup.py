@@ -63,7 +63,7 @@ class ControlGroup:
 
 
 def find(controller: str, root: Path = ROOT) -> Hierarchy | None:
-    """The hierarchy that has the controller; None without one."""
+    """Returns the hierarchy that has the controller, or None if there is none."""
     if (root / controller / "cgroup.procs").exists():
         return Hierarchy(1, root / controller, controller)
     for base in (root, root / "unified"):

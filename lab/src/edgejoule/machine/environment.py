@@ -1,4 +1,4 @@
-"""What the machine is, captured with every experiment. A thing that cannot be read is null, never guessed."""
+"""Describes the machine in the record of every experiment. An unreadable value is null, never guessed."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _text(path: Path | str) -> str | None:
 
 
 def _folders(above: str, prefix: str) -> list[str]:
-    """The folders of that prefix, by name. pathlib's glob takes several times as long."""
+    """Returns the folders with this prefix, by name. pathlib's glob takes several times as long."""
     try:
         with os.scandir(above) as entries:
             return sorted(entry.path for entry in entries if entry.name.startswith(prefix))

@@ -12,8 +12,8 @@ _BYTES_MAX = 1 << 16
 
 
 def read_bytes(path: Path | str) -> bytes:
-    """The whole file. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # a tenth of what a Python file object costs
+    """Returns the whole file. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # a tenth of the cost of a Python file object
     try:
         text = b""
         while part := os.read(descriptor, _BYTES_MAX):  # some of these files come in parts of a page
@@ -24,5 +24,5 @@ def read_bytes(path: Path | str) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The whole file's text. Raises OSError, and ValueError for text that is not ASCII."""
+    """Returns the whole file's text. Raises OSError, and ValueError for text that is not ASCII."""
     return read_bytes(path).decode("ascii")

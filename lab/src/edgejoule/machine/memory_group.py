@@ -51,7 +51,7 @@ class MemoryGroup:
         return self._group.command()
 
     def peak_bytes(self) -> int | None:
-        """The most memory the group had; None where the kernel does not say (version 2 before Linux 5.19)."""
+        """Returns the group's peak memory, or None if the kernel does not report it (version 2 before Linux 5.19)."""
         name = "memory.max_usage_in_bytes" if self._group.version == 1 else "memory.peak"
         try:
             return int((self._group.folder / name).read_text())

@@ -18,7 +18,7 @@ class Link:
 
 
 def link_of(settings: Mapping[str, Level]) -> Link | None:
-    """The link that the settings ask for; None: loopback, as where nothing is said of the network."""
+    """Returns the link that the settings describe, or None for loopback (the default)."""
     said = {name.removeprefix("network."): settings[name] for name in NETWORK if name in settings}
     if not said:
         return None

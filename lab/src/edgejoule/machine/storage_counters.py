@@ -29,7 +29,7 @@ class StorageCounters:
             return cls(None, None)
 
     def since(self, earlier: StorageCounters) -> StorageCounters:
-        """What was read and written since an earlier reading."""
+        """Returns the reads and writes since an earlier reading."""
         return StorageCounters(
             _difference(self.read_bytes, earlier.read_bytes), _difference(self.write_bytes, earlier.write_bytes)
         )
