@@ -189,7 +189,7 @@ def is_latency(name: str) -> bool:
 
 
 def reported_responses(declared: Sequence[str], known: Collection[str], *, modelled: bool) -> list[str]:
-    """Returns the labels of the declared responses. known: those that the runs have. modelled: the runs' joules are.
+    """Returns the names of the responses to report. known: names that the runs have. modelled: energy is modelled.
 
     Where an experiment with commands declares nothing, modelled joules come behind the CPU time they follow from.
 
