@@ -72,5 +72,5 @@ class SteadyMeter(EmulatedMeter):
         t_ns = np.array([*due_ns, now_ns], np.int64)
         self._last_ns = now_ns
         self.readings += len(t_ns)
-        told_ns = t_ns if self._theirs_ns is None else self._theirs_ns(t_ns)
-        return [Block("p", told_ns, np.full(len(t_ns), self.power_w), now_ns)]
+        reported_ns = t_ns if self._theirs_ns is None else self._theirs_ns(t_ns)
+        return [Block("p", reported_ns, np.full(len(t_ns), self.power_w), now_ns)]

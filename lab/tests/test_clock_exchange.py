@@ -69,9 +69,9 @@ def errors_over_uncertainty(relate: Relate = relation) -> tuple[np.ndarray, np.n
         hosts = TwoHosts(seed)
         found = relate(hosts.series(0.0), hosts.series(RUN_S))
         ours_s = 1e5 + hosts.rng.uniform(0, RUN_S)
-        told_ns = int(found.to_host_ns(np.array([hosts.theirs_ns(ours_s)]))[0])
-        errors.append(told_ns / 1e9 - ours_s)
-        stated.append(found.uncertainty_s(told_ns))
+        reported_ns = int(found.to_host_ns(np.array([hosts.theirs_ns(ours_s)]))[0])
+        errors.append(reported_ns / 1e9 - ours_s)
+        stated.append(found.uncertainty_s(reported_ns))
     return np.array(errors), np.array(stated)
 
 

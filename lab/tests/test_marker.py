@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from edgejoule.cli import clock as command
 from edgejoule.cli.main import main
 from edgejoule.clocks import marker as marking
-from edgejoule.clocks.marker import Marker, Sighting, burst, check, pattern_ns, relation_words, sight
+from edgejoule.clocks.marker import Marker, Sighting, burst, check, pattern_ns, relation_text, sight
 from edgejoule.errors import DataError
 from edgejoule.machine.burner import Burners, LoadError
 from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
@@ -181,8 +181,8 @@ def test_missing_readings_are_left_out_and_not_taken_for_zero() -> None:
 def test_the_clock_relation_is_reported() -> None:
     good = Sighting(0.012, 0.001, 0.99, 0.9, 2.0)
     bad = Sighting(None, None, 0.2, 0.9, 0.0, "the marker is not visible: correlation 0.20 at best, 0.90 is needed")
-    assert relation_words([good, bad]) == "1 of 2 markers seen, shifted by +12.0 ms ± 2.0 ms (k=2)"
-    assert "could not be checked" in relation_words([bad])
+    assert relation_text([good, bad]) == "1 of 2 markers seen, shifted by +12.0 ms ± 2.0 ms (k=2)"
+    assert "could not be checked" in relation_text([bad])
 
 
 def test_a_relation_that_is_wrong_does_not_agree_with_the_marker() -> None:

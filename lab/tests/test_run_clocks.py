@@ -515,8 +515,8 @@ def test_the_uncertainty_of_a_time_during_the_run_holds_and_no_run_is_flagged_in
             trace, markers, theirs_ns, begin_s = seeded(seed, rate_hz, run_s=30.0)
             known, agree = tie(trace, markers)
             at_s = begin_s + np.random.default_rng(seed).uniform(0, 30)
-            told_ns = int(known.to_host_ns(np.array([theirs_ns(at_s)]))[0])
-            ratios.append((told_ns / 1e9 - at_s) / known.uncertainty_s(told_ns))
+            reported_ns = int(known.to_host_ns(np.array([theirs_ns(at_s)]))[0])
+            ratios.append((reported_ns / 1e9 - at_s) / known.uncertainty_s(reported_ns))
             agreed.append(agree)
     assert np.mean(np.abs(ratios) <= 2) >= 0.93
     assert np.sqrt(np.mean(np.square(ratios))) > 0.25, "not wider than it need be"

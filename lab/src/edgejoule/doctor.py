@@ -101,10 +101,10 @@ def _processor(found: Mapping[str, Any], root: Path) -> Iterator[Fact]:
     yield _fact("processor", "temperature_c", temperatures, "/sys has no thermal zone with a reading", words)
     bits = environment.throttled_bits(root)
     no_bits = "only the firmware of a Raspberry Pi reports under-voltage and throttling, and this machine has none"
-    yield _fact("processor", "throttled_bits", bits, no_bits, _throttled_words(bits or 0))
+    yield _fact("processor", "throttled_bits", bits, no_bits, _throttled_text(bits or 0))
 
 
-def _throttled_words(bits: int) -> str:
+def _throttled_text(bits: int) -> str:
     now = [words for bit, words in environment.THROTTLED_NOW.items() if bits & (1 << bit)]
     since = [words for bit, words in environment.THROTTLED_NOW.items() if bits & (1 << (bit + 16))]
     told = [f"now: {', '.join(now)}"] * bool(now) + [f"since the start: {', '.join(since)}"] * bool(since)
@@ -183,7 +183,7 @@ def _advice(e: Examination) -> Iterator[str]:
     if governor not in (None, "performance", "powersave"):
         yield f"the governor {governor} changes the frequency with the load: cpupower frequency-set -g performance"
     if (bits := e.value("throttled_bits")) and bits & 0xF:
-        yield f"the board is held back ({_throttled_words(bits)}): a better supply or cooling first"
+        yield f"the board is held back ({_throttled_text(bits)}): a better supply or cooling first"
     for radio in ("wifi", "bluetooth"):
         if e.value(radio) == "on":
             yield f"{radio} is on and draws power: rfkill block {'wifi' if radio == 'wifi' else 'bluetooth'}"

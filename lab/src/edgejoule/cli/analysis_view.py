@@ -12,7 +12,7 @@ from edgejoule.findings import analysis_tables
 from edgejoule.findings.analysis_tables import TERMINAL
 from edgejoule.stats import AnalysisBy, AnalysisResult, LookTaken, Precision, Regression, Scale
 from edgejoule.stats.figures import p_value
-from edgejoule.stats.verdict import response_words, verdict
+from edgejoule.stats.verdict import response_text, verdict
 
 _PAIRS_MAX = 45
 _WIDE = 100
@@ -47,7 +47,7 @@ def _print_extras(out: Console, analysis: AnalysisResult) -> None:
         caption = "Each group against the best of the others (Hsu)"
         print_table(out, analysis_tables.against_best(analysis, TERMINAL, caption))
     if analysis.groups[0].distribution:
-        caption = f"Distribution of {response_words(analysis)}: shares of the values below"
+        caption = f"Distribution of {response_text(analysis)}: shares of the values below"
         print_table(out, analysis_tables.quantiles(analysis, TERMINAL, caption))
     for line in _sentences(analysis):
         out.print(Text(f" {line}"))
@@ -70,12 +70,12 @@ def print_regression(out: Console, found: Regression) -> None:
 def _anova_caption(analysis: AnalysisResult) -> str:
     scale = "on the log scale" if analysis.scale == "log" else "on the raw scale"
     model = f"{scale}, type {analysis.anova.ss_type}, n = {analysis.n}"
-    return f"Analysis of variance of {response_words(analysis)}, {model}"
+    return f"Analysis of variance of {response_text(analysis)}, {model}"
 
 
 def _groups_caption(analysis: AnalysisResult) -> str:
     kind = "Geometric means" if analysis.scale == "log" else "Means"
-    return f"{kind} with 95 % interval{_of_replications(analysis)}; {_letters_words(analysis)}"
+    return f"{kind} with 95 % interval{_of_replications(analysis)}; {_letters_text(analysis)}"
 
 
 def _pairs_caption(analysis: AnalysisResult) -> str:
@@ -88,14 +88,14 @@ def _pairs_caption(analysis: AnalysisResult) -> str:
             else f"; same: within ± {analysis.margin:g}"
         )
     method = " (modelled)" if analysis.modelled else ""
-    return f"All pairs{method}: {analysis.test.words}{_df_words(analysis)}{same}{alone}"
+    return f"All pairs{method}: {analysis.test.words}{_df_text(analysis)}{same}{alone}"
 
 
 def _of_replications(analysis: AnalysisResult) -> str:
     return " from replications alone" if analysis.modelled else ""
 
 
-def _letters_words(analysis: AnalysisResult) -> str:
+def _letters_text(analysis: AnalysisResult) -> str:
     if not analysis.judged:
         return "modelled: no letters without --min-ratio"
     if analysis.min_ratio is None:
@@ -107,7 +107,7 @@ def _letters_words(analysis: AnalysisResult) -> str:
     )
 
 
-def _df_words(analysis: AnalysisResult) -> str:
+def _df_text(analysis: AnalysisResult) -> str:
     """The degrees of freedom where all pairs have the same."""
     found = {pair.df for pair in analysis.pairs}
     if found == {None}:
@@ -136,15 +136,15 @@ def _checks(analysis: AnalysisResult) -> str:
 def _sentences(analysis: AnalysisResult) -> list[str]:
     found = []
     if analysis.sequential:
-        found.append(_look_words(analysis.sequential, analysis.alpha))
+        found.append(_look_text(analysis.sequential, analysis.alpha))
     if analysis.precision:
-        found += _precision_words(analysis.precision, analysis.scale)
+        found += _precision_text(analysis.precision, analysis.scale)
     if analysis.same:
-        found += _same_words(analysis)
+        found += _same_text(analysis)
     return found
 
 
-def _look_words(sequential: LookTaken, alpha: float) -> str:
+def _look_text(sequential: LookTaken, alpha: float) -> str:
     looks = sequential.looks
     text = (
         f"look {sequential.look} of {len(looks.runs)} (after {', '.join(map(str, looks.runs))} replications, "
@@ -158,7 +158,7 @@ def _look_words(sequential: LookTaken, alpha: float) -> str:
     return text + f"Go on to {looks.runs[sequential.look]} replications."
 
 
-def _precision_words(precision: Precision, scale: Scale) -> list[str]:
+def _precision_text(precision: Precision, scale: Scale) -> list[str]:
     width = f"a factor of {precision.declared:g}" if scale is Scale.LOG else f"± {precision.declared:g}"
     more = precision.needed.more(precision.have)
     runs = (
@@ -174,7 +174,7 @@ def _precision_words(precision: Precision, scale: Scale) -> list[str]:
     ]
 
 
-def _same_words(analysis: AnalysisResult) -> list[str]:
+def _same_text(analysis: AnalysisResult) -> list[str]:
     same = analysis.same
     assert same is not None
     low, high = (f"{100 * limit:.1f}" for limit in same.ci95)

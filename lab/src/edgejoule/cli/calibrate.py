@@ -149,7 +149,7 @@ class _Measured:
 
     runs: list[StageRun]
     readings: Sequence[Readings]
-    meter_words: str
+    meter_text: str
     method: Method
     domain: str
     place: Mapping[str, Any]
@@ -305,14 +305,14 @@ def _finish(output: Path, name: str, measured: _Measured, as_json: bool) -> None
         name=name,
         date=measured.place["date"],
         machine=measured.place["machine"],
-        meter=measured.meter_words,
+        meter=measured.meter_text,
         domain=measured.domain,
         stages=f"{len(observations)} of {len(measured.runs)} stages",
     )
     write_profile(profile_toml(fitted, about), output)
     if as_json:
         rows = fitted_json(fitted, [x.stage.label for x in observations])
-        about_meter = {"meter": measured.meter_words, "method": measured.method, "domain": measured.domain}
+        about_meter = {"meter": measured.meter_text, "method": measured.method, "domain": measured.domain}
         echo_json({"profile": str(output), **about_meter, "missing": list(missing)} | rows)
         return
     out = console()
@@ -346,13 +346,13 @@ def _print_fit(out: Console, fitted: Fitted, observations: Sequence[Observation]
             )
 
 
-def _print_plan(plan: _Plan, meter_words: str, as_json: bool) -> None:
+def _print_plan(plan: _Plan, meter_text: str, as_json: bool) -> None:
     rows = [{"stage": x.label, "round": x.round + 1} for x in plan.stages]
     if as_json:
-        echo_json({"meter": meter_words, "seconds": plan.seconds, "stages": rows})
+        echo_json({"meter": meter_text, "seconds": plan.seconds, "stages": rows})
         return
     out = console()
-    out.print(f"meter: {meter_words}", markup=False)
+    out.print(f"meter: {meter_text}", markup=False)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in ("", "stage", "round"):
         table.add_column(column, justify="left" if column == "stage" else "right")

@@ -74,7 +74,7 @@ def conformance(
     if known_w is not None:
         if len(meter) != 1:
             raise UsageError("--known-w checks one real meter: name it")
-        _look_at_real(meter[0], meter_options, known_w, known_u_w, seconds, as_json)
+        _check_real(meter[0], meter_options, known_w, known_u_w, seconds, as_json)
         return
     wanted = registry.names() if everything else list(dict.fromkeys(meter))
     if not wanted:
@@ -94,7 +94,7 @@ def conformance(
         fail("; ".join(failings), 1)
 
 
-def _look_at_real(name: str, options: Options, known_w: float, known_u_w: float, seconds: float, as_json: bool) -> None:
+def _check_real(name: str, options: Options, known_w: float, known_u_w: float, seconds: float, as_json: bool) -> None:
     found = next((c for c in discover(name, options) if c.name == name), None)
     assert found is not None, "discover refuses unknown names"
     here = found.availability

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgres
 from rich.text import Text
 
 from edgejoule.databases.driver import Event
-from edgejoule.dictionary.responses import is_energy, label_of, unit_words
+from edgejoule.dictionary.responses import is_energy, label_of, unit_text
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, cell_label
 from edgejoule.findings.facts import effective_responses
@@ -174,7 +174,7 @@ def _words(response: ResponseValue) -> str:
     if response.value is None:
         return f"{response.name} missing ({response.missing_reason})"
     value = f"{response.value:,.0f}" if response.value >= 1000 else f"{response.value:#.4g}"
-    unit = unit_words(response.unit) + ("/op" if response.name.endswith("_per_op_uj") else "")
+    unit = unit_text(response.unit) + ("/op" if response.name.endswith("_per_op_uj") else "")
     told = response.method if is_energy(response.name) else "" if "/" in unit else label_of(response.name)
     return " ".join([f"{value:>8}", *filter(None, (unit, told))])
 

@@ -305,7 +305,7 @@ class ClockCheck:
     @property
     def words(self) -> str:
         """One sentence for people."""
-        seen = relation_words([self.sighting])
+        seen = relation_text([self.sighting])
         if self.agrees is None:
             return seen
         stated = f"the clock relation states ±{2e3 * self.relation_s:.1f} ms"
@@ -324,7 +324,7 @@ def check(readings: Readings, marker: Marker, search_s: float = SEARCH_S) -> Clo
     return ClockCheck(sight(near, marker, search_s), stated_s)
 
 
-def relation_words(sightings: Sequence[Sighting]) -> str:
+def relation_text(sightings: Sequence[Sighting]) -> str:
     """What the sightings of a run say of the clock relation, in one sentence."""
     seen = [s for s in sightings if s.shift_s is not None]
     if not seen:

@@ -56,7 +56,7 @@ class ExternalServer(DatabaseServer):
     def kill(self) -> None:
         """It is not ours."""
 
-    def last_words(self, node: str | None = None) -> str:
+    def last_output(self, node: str | None = None) -> str:
         """Where the user keeps it."""
         return "its log is where the user runs it"
 

@@ -126,7 +126,7 @@ class HBase(DatabaseServer):
             with self.log_of("format").open("w") as log:
                 done = subprocess.run(words, stdout=log, stderr=log, timeout=_FORMAT_S, check=False, cwd=self.folder)
             if done.returncode:
-                raise DatabaseError(f"hbase: HDFS cannot be formatted: {self.last_words('format')}")
+                raise DatabaseError(f"hbase: HDFS cannot be formatted: {self.last_output('format')}")
 
     def _configuration(self, number: int) -> Path:
         return self.folder / f"conf{number}"

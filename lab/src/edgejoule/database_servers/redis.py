@@ -149,7 +149,7 @@ class Redis(DatabaseServer):
         except (ConnectionError, TimeoutError):  # it ends without an answer
             pass
         except RedisError as error:
-            raise DatabaseError(f"redis cannot write its data: {error}; {self.last_words()}") from error
+            raise DatabaseError(f"redis cannot write its data: {error}; {self.last_output()}") from error
 
     def _info(self, section: str) -> dict[str, Any]:
         from redis import RedisError

@@ -260,7 +260,7 @@ class DatabaseServer(abc.ABC):
                 self.check_runs("while it started")
                 if time.monotonic() > end:
                     raise DatabaseError(
-                        f"{self.name} did not answer within {self.start_s:g} s: {error}; {self.last_words()}"
+                        f"{self.name} did not answer within {self.start_s:g} s: {error}; {self.last_output()}"
                     ) from error
             time.sleep(_LOOK_S)
 
@@ -292,9 +292,9 @@ class DatabaseServer(abc.ABC):
         """Raises DatabaseError when a process has ended, with its last output."""
         for process in self.processes:
             if not process.runs():
-                raise DatabaseError(f"{self.name} {process.ending()} {when}; {self.last_words(process.name)}")
+                raise DatabaseError(f"{self.name} {process.ending()} {when}; {self.last_output(process.name)}")
 
-    def last_words(self, node: str | None = None) -> str:
+    def last_output(self, node: str | None = None) -> str:
         """The last lines and the last error of the logs, of one node or of the first that wrote any."""
         names = [node] if node else [p.name for p in self.processes]
         for name in names:
@@ -331,7 +331,7 @@ class DatabaseServer(abc.ABC):
             if found.complete:
                 return found
             if trouble := self.trouble():
-                raise DatabaseError(f"{trouble} while it settled; {self.last_words()}")
+                raise DatabaseError(f"{trouble} while it settled; {self.last_output()}")
             if time.monotonic() > end:
                 return found
             time.sleep(_LOOK_S)

@@ -66,7 +66,7 @@ class Serving:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._at: dict[str, tuple[ServerUsage, int | None]] = {}
-        self._told_cpu_s: dict[str, float] = {}
+        self._reported_cpu_s: dict[str, float] = {}
         self._counted_before = self._counted()  # what a client says is heard when it has already begun
         self._thread.start()
 
@@ -81,7 +81,7 @@ class Serving:
         if event["event"] == "start" and not self.server.version:
             self.server.version = event["database"]["version"]
         if event.get("server_cpu_ns") is not None:
-            self._told_cpu_s[event["event"]] = event["server_cpu_ns"] / 1e9
+            self._reported_cpu_s[event["event"]] = event["server_cpu_ns"] / 1e9
         if event["event"] == "phase" and event["phase"] == "active":
             self.mark("active")
         elif event["event"] in ("active_end", "settled"):
@@ -90,7 +90,7 @@ class Serving:
     def served(self) -> ServerUse:
         """Of a run whose moments have all been marked, and whose client has ended."""
         if not self.server.observed:
-            cpu_s, cpu_active_s = (self._told_cpu_s.get(moment) for moment in ("settled", "active_end"))
+            cpu_s, cpu_active_s = (self._reported_cpu_s.get(moment) for moment in ("settled", "active_end"))
             return ServerUse(cpu_s, cpu_active_s, None, None, None, None, {}, self._started_s)
         (begin, device0), (active_end, _), (end, device1) = (
             self._at[moment] for moment in ("active", "active_end", "settled")
@@ -126,7 +126,7 @@ class Serving:
         words += [] if self._ended_client else [str(error)]
         if self.server.observed and shutil.disk_usage(self.server.folder).free < _FULL_BYTES:
             words.append(f"the file system of {self.server.folder} is full")
-        return "; ".join([*filter(None, words), self.server.last_words()])
+        return "; ".join([*filter(None, words), self.server.last_output()])
 
     def close(self) -> None:
         """No longer watched."""

@@ -178,7 +178,7 @@ def declared_label(name: str) -> str:
     return base.replace("_", " ") + (f", {server}" if at else "")
 
 
-def unit_words(unit: str) -> str:
+def unit_text(unit: str) -> str:
     """Returns the unit as it is shown: a bare number has none."""
     return "" if unit == "1" else unit
 

@@ -112,12 +112,12 @@ def _at(table: str, row: int | None, run: int | None = None) -> Iterator[None]:
     except (ContentError, StoreError) as error:
         raise ContentError(f"{place}: {error}") from error
     except ValidationError as error:
-        raise ContentError(f"{place}: {_first_words(error)}") from error
+        raise ContentError(f"{place}: {_first_text(error)}") from error
     except RecursionError as error:
         raise ContentError(f"{place}: nested too deep") from error
 
 
-def _first_words(error: ValidationError) -> str:
+def _first_text(error: ValidationError) -> str:
     """The first thing that is wrong; of alternatives, what the one that comes nearest lacks."""
     first_error = min(error.errors(include_url=False, include_input=True), key=lambda e: -len(e["loc"]))
     value = repr(first_error["input"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from edgejoule.dictionary.responses import is_energy, unit_words
+from edgejoule.dictionary.responses import is_energy, unit_text
 from edgejoule.findings.facts import effective_responses
 from edgejoule.findings.run_tables import value_text
 from edgejoule.findings.table import Table
@@ -31,7 +31,7 @@ def runs(experiment: Experiment, runs: Sequence[Run]) -> Table:
     spec = experiment.spec
     names, known, factors = effective_responses(spec, runs), spec.known_responses(), list(spec.factors)
     method = next((r.method for run in runs for r in run.responses if is_energy(r.name)), "")
-    units = [f"{known[n].unit} {method}" if known[n].is_energy else unit_words(known[n].unit) for n in names]
+    units = [f"{known[n].unit} {method}" if known[n].is_energy else unit_text(known[n].unit) for n in names]
     headings = [f"{_broken(name)}\n{unit}".rstrip() for name, unit in zip(names, units, strict=True)]
     plain = all(run.status == "finished" and not run.flags and not run.set_aside for run in runs)
     rows = []

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from edgejoule.dictionary.responses import BASELINE_NET, BASELINE_POWER, unit_words
+from edgejoule.dictionary.responses import BASELINE_NET, BASELINE_POWER, unit_text
 from edgejoule.energy import Renewal
 from edgejoule.findings.table import Table
 from edgejoule.store import ResponseValue, Run
@@ -28,7 +28,7 @@ def responses(run: Run) -> Table:
         (
             r.name,
             value_text(r) if r.value is not None else f"missing: {r.missing_reason}",
-            unit_words(r.unit),
+            unit_text(r.unit),
             "" if r.uncertainty_k2 is None else f"{r.uncertainty_k2:,.3g}",
             r.method,
         )

@@ -143,16 +143,16 @@ class Sampler:
 
     def _sample_until_stopped(self, started_ns: int) -> None:
         interval_ns = max(1, round((self._gather_s or self.interval_s) * 1e9))
-        tick, told_ns = 1, started_ns
+        tick, reported_ns = 1, started_ns
         while self._sleep_until(started_ns + tick * interval_ns):
             self._poll_once()
             now_ns = time.monotonic_ns()
             due = (now_ns - started_ns) // interval_ns + 1
             self._polls_late += due - tick - 1 if self._gather_s is None else 0
             tick = due
-            if self._listener is not None and now_ns - told_ns >= LISTENER_INTERVAL_S * 1e9:
-                self._listener(self._live_power(told_ns))
-                told_ns = now_ns
+            if self._listener is not None and now_ns - reported_ns >= LISTENER_INTERVAL_S * 1e9:
+                self._listener(self._live_power(reported_ns))
+                reported_ns = now_ns
 
     def _sleep_until(self, deadline_ns: int) -> bool:
         """Whether it is time to poll; False when sampling is to stop."""

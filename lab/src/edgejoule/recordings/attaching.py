@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from edgejoule.clocks.alignment import Aligned, by_markers
-from edgejoule.clocks.marker import SEARCH_S, Marker, Sighting, check, relation_words
+from edgejoule.clocks.marker import SEARCH_S, Marker, Sighting, check, relation_text
 from edgejoule.dictionary.responses import is_energy
 from edgejoule.energy import Energy, Readings, domain_energy
 from edgejoule.errors import DataError, UsageError
@@ -25,7 +25,7 @@ from edgejoule.meters.trace import Trace
 from edgejoule.store import Intervals, Run, Store
 from edgejoule.study.command_figures import shell_share_of, without_shell
 from edgejoule.study.metering import disagreement, energy_facts
-from edgejoule.study.run_clocks import clock_words, refined
+from edgejoule.study.run_clocks import clock_check_text, refined
 from edgejoule.study.run_energy import Quiet, QuietWindows, energies, only_whole
 
 _RECTANGULAR = 1 / math.sqrt(3)
@@ -192,7 +192,7 @@ def _by_markers(aligned: Aligned, own: Sequence[Sighting]) -> PlacedTrace:
     """own: the sightings of the run's markers."""
     agree = [aligned.agrees(seen) for seen in own]
     doubt = ": they do NOT agree" if False in agree else ""
-    of_run = f"; of this run {relation_words(own)}{doubt}" if own else ""
+    of_run = f"; of this run {relation_text(own)}{doubt}" if own else ""
     sightings = tuple({**asdict(seen), "agrees": right} for seen, right in zip(own, agree, strict=True))
     return PlacedTrace(aligned.relation, "markers", sightings, aligned.words + of_run, not doubt)
 
@@ -233,7 +233,7 @@ def _checked(run: Run, trace: Trace, stated: ClockRelation, source: str) -> Plac
     search_s = max(SEARCH_S, 2 * stated.offset_s / _RECTANGULAR)
     checks = [check(replace(trace, relation=stated), marker, search_s) for marker in markers]
     known = refined(stated, markers, checks) or stated
-    clock_text = clock_words(checks) if checks else "no marker checks the clock"
+    clock_text = clock_check_text(checks) if checks else "no marker checks the clock"
     return PlacedTrace(
         known,
         source,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from edgejoule.dictionary.responses import unit_words
+from edgejoule.dictionary.responses import unit_text
 from edgejoule.experiment.command import CommandWorkload, DeclaredResponse, shown
 from edgejoule.experiment.model import Spec
 from edgejoule.findings.text import unit_for
@@ -46,7 +46,7 @@ def response_rows(spec: Spec) -> list[tuple[str, str]]:
 
 def _said(one: DeclaredResponse) -> str:
     sense = f"{one.better} is better" if one.better != "neither" else ""
-    return ", ".join(filter(None, (unit_words(one.unit), sense)))
+    return ", ".join(filter(None, (unit_text(one.unit), sense)))
 
 
 def _rows(command: CommandWorkload, facts: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:

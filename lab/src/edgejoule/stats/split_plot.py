@@ -66,7 +66,7 @@ def average_repetitions(y: FloatArray, factors: Sequence[Factor], block: Factor 
     short = [Factor(f.name, f.levels, unique[:, at]) for at, f in enumerate(every)]
     count = len(factors)
     loads = LoadMeans(mean, short[count], tuple(short[:count]), short[-1] if block else None, int(y.size), ())
-    return replace(loads, notes=(_in_words(loads), *notes))
+    return replace(loads, notes=(_as_text(loads), *notes))
 
 
 def _constant(factor: Factor, unit: Factor) -> bool:
@@ -75,7 +75,7 @@ def _constant(factor: Factor, unit: Factor) -> bool:
     return bool((of_unit[unit.codes] == factor.codes).all())
 
 
-def _in_words(loads: LoadMeans) -> str:
+def _as_text(loads: LoadMeans) -> str:
     count = len(np.unique(loads.unit.codes))
     sides = [
         f"{', '.join(factor.name for factor in factors)} {verb}"

@@ -22,8 +22,7 @@ def verdict(analysis: AnalysisResult) -> str:
         factors = _listed(analysis.factors, "or")
         return _without_difference(
             analysis,
-            f"No effect of {factors} on {response_words(analysis)} shows at α = {analysis.alpha:.4g} "
-            f"(n = {analysis.n})",
+            f"No effect of {factors} on {response_text(analysis)} shows at α = {analysis.alpha:.4g} (n = {analysis.n})",
         )
     significant.sort(key=lambda row: row.eta2 or 0.0, reverse=True)
     shares = [f"{100 * (row.eta2 or 0):.1f} %" for row in significant]
@@ -31,7 +30,7 @@ def verdict(analysis: AnalysisResult) -> str:
     sources = _listed(
         [f"{source_label(row.source)} ({share})" for row, share in zip(significant, shares, strict=True)], "and"
     )
-    text = f"{response_words(analysis)} depends on {sources}, at α = {analysis.alpha:.4g}; {_best(analysis)}"
+    text = f"{response_text(analysis)} depends on {sources}, at α = {analysis.alpha:.4g}; {_best(analysis)}"
     return f"{text}{_within_margin(analysis)}."
 
 
@@ -43,10 +42,10 @@ def _by_omnibus(analysis: AnalysisResult, omnibus: Omnibus) -> str:
     if omnibus.p >= analysis.alpha:
         return _without_difference(
             analysis,
-            f"No difference of {response_words(analysis)} between groups of {groups} shows at α = {analysis.alpha:.4g} "
+            f"No difference of {response_text(analysis)} between groups of {groups} shows at α = {analysis.alpha:.4g} "
             f"({test}; n = {analysis.n})",
         )
-    text = f"{response_words(analysis)} differs between groups of {groups} ({test}); {_best(analysis)}"
+    text = f"{response_text(analysis)} differs between groups of {groups} ({test}); {_best(analysis)}"
     return f"{text}{_within_margin(analysis)}."
 
 
@@ -67,7 +66,7 @@ def _without_difference(analysis: AnalysisResult, text: str) -> str:
         factors = _listed(list(analysis.groups[0].levels), "and")
         p = p_value(max(pair.p_equivalent or 0.0 for pair in equal))
         return (
-            f"{response_words(analysis)} is equal {within} in {_all_groups(len(analysis.groups))} of {factors}: "
+            f"{response_text(analysis)} is equal {within} in {_all_groups(len(analysis.groups))} of {factors}: "
             f"equivalence is shown at α = {analysis.alpha:.4g} (p {p if p.startswith('<') else f'= {p}'}; "
             f"n = {analysis.n})."
         )
@@ -101,7 +100,7 @@ def source_label(source: str) -> str:
     return source.replace(":", " × ")
 
 
-def response_words(analysis: AnalysisResult) -> str:
+def response_text(analysis: AnalysisResult) -> str:
     """Returns the response's name, marked if it is modelled."""
     return f"{analysis.response.removesuffix('.modelled')} (modelled)" if analysis.modelled else analysis.response
 
@@ -121,7 +120,7 @@ def _best(analysis: AnalysisResult) -> str:
     )
     if not analysis.judged:
         return f"{text}but no groups are called different without --min-ratio, the ratio that the model resolves"
-    text += _told_apart(told_apart, len(against), "above" if highest else "below")
+    text += _distinguished(told_apart, len(against), "above" if highest else "below")
     if analysis.modelled:
         text += f", as far as a model that resolves {analysis.min_ratio:g}× can tell"
     if analysis.to_best and analysis.to_best[0].is_best and told_apart < len(against):
@@ -132,7 +131,7 @@ def _best(analysis: AnalysisResult) -> str:
     return text
 
 
-def _told_apart(count: int, others: int, side: str) -> str:
+def _distinguished(count: int, others: int, side: str) -> str:
     if count == 0:
         return f"not significantly {side} " + ("any other group" if others > 1 else "the other group")
     if count == others:

@@ -47,7 +47,7 @@ from edgejoule.study.executions import Execution, intervals_of, totals_of, worke
 from edgejoule.study.metering import Metered, Metering, checked
 from edgejoule.study.open_baseline import open_database, quiet_s
 from edgejoule.study.other_programs import OtherPrograms, Watch
-from edgejoule.study.other_programs import look as look_at_programs
+from edgejoule.study.other_programs import look as check_other_programs
 from edgejoule.study.run_energy import Quiet, QuietWindows, energies, of_servers, only_whole, response
 from edgejoule.study.run_length import executions_needed, first_reading_s, lengthened
 from edgejoule.study.servers import DriverPlacement
@@ -380,9 +380,9 @@ def _measure_idle(
     started_realtime_ns = time.time_ns()
     with metering.during(planned.index) as metered:
         time.sleep(context.timing.idle_s)
-        start_ns, begin = time.monotonic_ns(), look_at_programs()
+        start_ns, begin = time.monotonic_ns(), check_other_programs()
         time.sleep(context.timing.level_s)
-        end_ns, others = time.monotonic_ns(), OtherPrograms.between(begin, look_at_programs())
+        end_ns, others = time.monotonic_ns(), OtherPrograms.between(begin, check_other_programs())
         time.sleep(context.timing.idle_s)
     intervals = Intervals(start_ns, end_ns, end_ns, True)
     none = QuietWindows(why_none="the run itself is idle")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from edgejoule.clocks.clock_exchange import ClockError, ClockNs, Offset, compare, relation
-from edgejoule.clocks.marker import BURST_S, INTERVAL_S_MAX, REST_S, ClockCheck, Marker, burst, check, relation_words
+from edgejoule.clocks.marker import BURST_S, INTERVAL_S_MAX, REST_S, ClockCheck, Marker, burst, check, relation_text
 from edgejoule.errors import DataError, UsageError
 from edgejoule.experiment.model import Timing
 from edgejoule.machine.burner import LoadError
@@ -205,7 +205,7 @@ class RunClocks:
         ]
         known = refined(stated, self.markers, checks)
         if any(each.agrees is False for each in checks):
-            flags.append(f"the clock of {name}: {clock_words(checks)}")
+            flags.append(f"the clock of {name}: {clock_check_text(checks)}")
         if known is not None:
             keep(name, clock, known)
         source = "exchanges" if exchanged else "arrivals" if clock is Clock.DEVICE else "host"
@@ -214,7 +214,7 @@ class RunClocks:
             "source": source,
             "relation": asdict(known) if known else None,
             "sightings": [{**asdict(each.sighting), "agrees": each.agrees} for each in checks],
-            "words": clock_words(checks) if checks else "no marker checks the clock",
+            "words": clock_check_text(checks) if checks else "no marker checks the clock",
         }
         return facts, flags
 
@@ -278,9 +278,9 @@ def _with_drift(stated: ClockRelation, seen: Sequence[tuple[Marker, ClockCheck]]
     return replace(stated, drift=drift, drift_u=stated.drift_u * gained_u / both)
 
 
-def clock_words(checks: Sequence[ClockCheck]) -> str:
+def clock_check_text(checks: Sequence[ClockCheck]) -> str:
     """Summarises what the markers of a run show about a clock, in one sentence."""
-    seen = relation_words([each.sighting for each in checks])
+    seen = relation_text([each.sighting for each in checks])
     stated = [each for each in checks if each.agrees is not None]
     if not stated:
         return seen

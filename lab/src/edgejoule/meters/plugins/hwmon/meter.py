@@ -75,7 +75,7 @@ class Hwmon(FileMeter[Rail]):
         try:
             rails, _ = self._find()
             if not rails:
-                return Availability(False, self._none_words(), self._none_fix())
+                return Availability(False, self._none_text(), self._none_fix())
             for rail in rails:
                 self._accuracy(rail)
                 _power_w(rail, self._read)
@@ -137,7 +137,7 @@ class Hwmon(FileMeter[Rail]):
                 f"{self._pace.interval_s * 1e3:g} ms: write a smaller number to its update_interval"
             )
 
-    def _none_words(self) -> str:
+    def _none_text(self) -> str:
         known = chip_names(self._root, self._read)
         others = f" (there are: {', '.join(known)})" if known else ""
         return f"no {self._chip or 'known power monitor'} in {self._root}{others}"

@@ -58,7 +58,7 @@ def find_rails(root: Path, read: ReadText, chips: tuple[str, ...]) -> list[Rail]
         if name in chips:
             rails += _rails_of(folder, name, read)
     labels = [rail.label for rail in rails]
-    return [rail if labels.count(rail.label) == 1 else _told_apart(rail) for rail in rails]
+    return [rail if labels.count(rail.label) == 1 else _distinguished(rail) for rail in rails]
 
 
 def fed_by_none(rails: list[Rail]) -> list[Rail]:
@@ -105,5 +105,5 @@ def _rail(folder: Path, name: str, number: int, kind: str, present: set[str], re
     )
 
 
-def _told_apart(rail: Rail) -> Rail:
+def _distinguished(rail: Rail) -> Rail:
     return Rail(**{**vars(rail), "label": f"{rail.label}@{rail.folder.name}"})

@@ -56,7 +56,7 @@ class Joulescope(StreamedChannel):
         self._driver: JoulescopeDriver | None = None
         self._path: str | None = None
         self._heard: deque[Message] = deque()
-        self._last_ns, self._offset_ns, self._told_ns = -1, 0, 0
+        self._last_ns, self._offset_ns, self._reported_ns = -1, 0, 0
 
     def probe(self) -> Availability:
         """Available when an instrument is plugged in; none is opened."""
@@ -107,10 +107,10 @@ class Joulescope(StreamedChannel):
         messages = [self._heard.popleft() for _ in range(len(self._heard))]
         readings = [reading for reading in map(self._reading, messages) if reading is not None]
         if not readings:
-            if now_ns - self._told_ns > _SILENT_S * 1e9:
+            if now_ns - self._reported_ns > _SILENT_S * 1e9:
                 self._begin_anew(now_ns)
             return []
-        self._told_ns = now_ns
+        self._reported_ns = now_ns
         t_ns, energy_j = (np.array(column) for column in zip(*readings, strict=True))
         return [Block(CHANNEL, t_ns.astype(np.int64), energy_j.astype(np.float64), now_ns)]
 
@@ -149,7 +149,7 @@ class Joulescope(StreamedChannel):
         self._heard.clear()
         driver.subscribe(f"{path}/s/stats/value", "pub", self._hear)
         driver.publish(f"{path}/s/stats/ctrl", "on" if older else 1)
-        self._told_ns = self._clock_ns()
+        self._reported_ns = self._clock_ns()
 
     def _hear(self, _topic: str, value: Message) -> None:
         self._heard.append(value)
@@ -175,7 +175,7 @@ class Joulescope(StreamedChannel):
         passed on as it is, so that an interval across the break is refused.
         """
         assert self._driver is not None
-        silent_ns, self._told_ns = now_ns - self._told_ns, now_ns
+        silent_ns, self._reported_ns = now_ns - self._reported_ns, now_ns
         try:
             self._begin(self._driver)
         except Exception:  # noqa: BLE001 - still gone; tried again after as much silence
