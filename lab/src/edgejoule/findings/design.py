@@ -1,4 +1,4 @@
-"""The design for readers: what is compared, under which conditions."""
+"""The layout of an experiment: the compared factor and the conditions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A/A tests: halves of one group's runs must not be called different more often than alpha.
 
-Two ways: the first half of each group's runs against the second (drift of board, room or database), and many
-random halves (what the declared test makes of data that are the same: its share of false alarms on these very values).
+Two comparisons: the first half of each group's runs against the second half (drift of board, room or database), and
+many random halves (the declared test's rate of false alarms on these values).
 Sources: R. Kohavi, D. Tang, Y. Xu, Trustworthy Online Controlled Experiments (2020), ch. 19; C. J. Clopper and E. S.
 Pearson, Biometrika 26 (1934), for the interval of a share.
 """

@@ -1,13 +1,14 @@
-"""Comparison with the best: how far each group may lie from the best of the others (Hsu's constrained intervals).
+"""Multiple comparisons with the best: Hsu's constrained intervals of each group minus the best of the others.
 
-An interval that ends at 0 on the worse side says: this group is the best; one that ends at 0 on the better side says:
-it is not. Simultaneous at 1 - alpha, and narrower than all pairs, for fewer things are claimed.
+An interval that ends at 0 on the worse side shows that the group is the best; one that ends at 0 on the better side
+shows that it is not. The intervals are simultaneous at 1 - alpha and narrower than those of all pairs, because they
+claim less.
 
 Sources: J. C. Hsu, Annals of Statistics 12 (1984), and Multiple Comparisons: Theory and Methods (1996), ch. 4.2;
 C. W. Dunnett, Journal of the American Statistical Association 50 (1955), for the one-sided critical value. Where the
-correlation of differences is no product of two factors (means adjusted for blocks), the least correlation is taken for
-all, which is conservative by D. Slepian's inequality (1962). Where the groups have different errors (Games-Howell,
-split plots), the intervals follow from those of all pairs, which is conservative too (Hsu 1996, ch. 4.2.4).
+correlations of the differences do not factor (means adjusted for blocks), the smallest correlation replaces all, which
+is conservative by D. Slepian's inequality (1962). Where the groups' errors differ (Games-Howell, split plots), the
+intervals follow from those of all pairs, which is also conservative (Hsu 1996, ch. 4.2.4).
 """
 
 from __future__ import annotations

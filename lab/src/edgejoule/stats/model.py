@@ -26,10 +26,10 @@ Limits = tuple[float, float]
 class Group:
     """A cell of the compared factors.
 
-    n: values, or loads where runs share them. mean: geometric on the log scale, arithmetic on the raw one, adjusted for
-    blocks. ci95: 95 % interval of the mean from the errors that the declared test uses; nan where these are unknown.
-    letters: None where nothing is judged, see Analysis.judged. sd, median, min, max, mean_arithmetic: of the values as
-    they are. sd is None for one value. mean_rank: where ranks are compared. distribution: where asked for.
+    n: number of values, or of loads if runs share loads. mean: geometric on the log scale, arithmetic on the raw scale,
+    adjusted for blocks. ci95: 95 % interval of the mean from the errors that the declared test uses; nan if these are
+    unknown. letters: None unless AnalysisResult.judged. sd, median, min, max, mean_arithmetic: of the raw values. sd:
+    None for one value. mean_rank: only for a test on ranks. distribution: only on request.
     """
 
     levels: dict[str, str]
@@ -70,14 +70,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Pair:
-    """Group a against group b, which is placed better.
+    """Group a compared with the better group b.
 
     difference, ci: mean(a) - mean(b) on the scale of analysis (of logarithms on the log scale) and its simultaneous
-    interval at 1 - alpha; ci is None where the test has none (Dunn's). ratio: mean(a) / mean(b), None unless both are
-    positive; ratio_ci on the log scale only. p_adj: the declared test's, untouched by min_ratio. significant: they
-    are called different, which takes p_adj < alpha, a ratio beyond min_ratio, and for modelled values that there is a
-    min_ratio; why_not says what failed, None when significant. statistic, df: t with its df, or z of mean ranks.
-    effect: see Analysis.effect_name. p_equivalent: that they differ by the margin or more; None without a margin.
+    interval at 1 - alpha; ci is None for Dunn's test. ratio: mean(a) / mean(b), None unless both are positive.
+    ratio_ci: only on the log scale. p_adj: of the declared test, independent of min_ratio. significant: p_adj < alpha
+    and, if min_ratio is set, a ratio beyond it; modelled values require a min_ratio. why_not: the unmet condition, None
+    if significant. statistic, df: t with its df, or z of mean ranks. effect: see AnalysisResult.effect_name.
+    p_equivalent: p for the hypothesis that they differ by the margin or more; None without a margin.
     """
 
     a: dict[str, str]

@@ -30,7 +30,7 @@ def complete_rows(table: Columns, needed: Sequence[str]) -> tuple[list[int], lis
 
 
 def as_numbers(column: Sequence[object], rows: Sequence[int], name: str) -> FloatArray:
-    """The column's values in these rows. DataError names the row of a value that is no finite number."""
+    """Returns the column's values in these rows. Raises DataError with the row of a value that is no finite number."""
     return np.array([_number(column[row], name, row) for row in rows], dtype=np.float64)
 
 

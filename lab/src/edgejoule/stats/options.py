@@ -82,7 +82,7 @@ class Options:
 
 
 def options_of(table: Columns, response: str, factors: Sequence[str], by: str | None, given: AnalyseOptions) -> Options:
-    """UsageError names unknown and contradictory options."""
+    """Validates the options and fills in defaults. Raises UsageError for an unknown or contradictory option."""
     compare, modelled, better = given.get("compare"), given.get("modelled"), given.get("better")
     looks, look = given.get("looks"), given.get("look")
     options = Options(

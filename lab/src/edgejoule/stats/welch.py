@@ -25,7 +25,7 @@ def cell_variances(y: FloatArray, full: CellMeans) -> FloatArray:
 
 
 def own_variances(y: FloatArray, full: CellMeans, margin: Margin) -> Estimates:
-    """The margin's means, each with the variances of its own cells; df by Satterthwaite; nan where that is unknown."""
+    """Returns the margin's means with the variances of their cells; df by Satterthwaite; nan if unknown."""
     mean = np.bincount(full.member, weights=y) / full.n
     of_cell = np.nan_to_num(cell_variances(y, full), nan=np.inf) / full.n
     part = np.where(margin.weights > 0, margin.weights, np.nan) ** 2 * of_cell
