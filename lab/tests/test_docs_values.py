@@ -176,8 +176,10 @@ def test_the_guide_and_the_readme_state_the_same_stack_and_rom() -> None:
     guide, readme = read("lunar/docs/GUIDE.md"), read("lunar/README.md")
     (stack,) = re.findall(r"At most ([\d,]+) bytes on RV64", readme)
     assert f"| {stack} in the basic build on RV64" in guide
-    (rom,) = re.findall(r"RV64: [\d.]+ / [\d.]+ / ([\d.]+) KB", guide)
-    assert f"{float(rom):.0f} KB" in readme
+    ((basic, without_sql, full),) = re.findall(r"RV64: ([\d.]+) / ([\d.]+) / ([\d.]+) KB", guide)
+    assert (
+        f"| {basic} KB basic, {without_sql} KB with everything but SQL, {full} KB with SQL (RV64, linked) |" in readme
+    )
 
 
 # lab.
