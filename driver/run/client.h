@@ -95,6 +95,7 @@ class Client {
   void tell_success(std::uint64_t at);
   void hand_over();
   // Returns false if the status is no failure.
+  void stop_because_time_ran_back(std::uint64_t ticks);
   [[nodiscard]] bool count_failure(Operation operation, Status status, std::uint64_t calls);
 
   Work& work_;

@@ -85,6 +85,39 @@ TEST(Crew, memory_that_runs_out_in_a_client_is_the_failure_of_the_run) {
   }
 }
 
+// The operation ends before it began, or before it was due.
+class TimeRunsBack final : public Client {
+ public:
+  using Client::Client;
+
+ private:
+  std::uint64_t step(std::uint64_t /*most*/) override {
+    measure(Operation::read, Status::ok, 1000, 999);
+    return 1;
+  }
+};
+
+class BackwardWork final : public Work {
+ public:
+  BackwardWork() : Work(1, 1) {}
+  [[nodiscard]] std::unique_ptr<Client> client(Session& session, unsigned) override {
+    return std::make_unique<TimeRunsBack>(*this, session);
+  }
+};
+
+TEST(Crew, a_clock_that_steps_back_stops_the_run_and_gives_no_latency) {
+  DoingDatabase database([] {});
+  BackwardWork shared;
+  Crew crew(shared, database);
+  crew.prepare(10, nullptr);
+  static_cast<void>(crew.start());
+  static_cast<void>(crew.join());
+  ASSERT_TRUE(shared.failure());
+  EXPECT_EQ(shared.failure()->kind, Failure::Kind::system);
+  EXPECT_NE(shared.failure()->message.find("stepped back by 1 ticks"), std::string::npos) << shared.failure()->message;
+  EXPECT_EQ(crew.measurements().of(Operation::read).service.count(), 0U);
+}
+
 TEST(Crew, a_warm_up_s_reads_before_write_are_forgotten_with_it) {
   const auto what = updates();
   DoingDatabase database([] {});

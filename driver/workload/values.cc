@@ -2,10 +2,10 @@
 
 #include <array>
 #include <bit>
-#include <cassert>
 #include <charconv>
 #include <cstring>
 
+#include "system/check.h"
 #include "system/memory_size.h"
 #include "system/wide_product.h"
 
@@ -96,7 +96,7 @@ void RandomBytes::fill(char* out, std::uint64_t bytes) {
 }
 
 void ValueBuffer::draw(RandomBytes& random, std::span<const std::uint64_t> lengths, std::span<Field> fields) {
-  assert(lengths.size() <= fields.size());
+  EJ_CHECK(lengths.size() <= fields.size(), lengths.size(), fields.size());
   const auto groups = [](std::uint64_t bytes) {
     return (bytes + RandomBytes::group_bytes - 1) / RandomBytes::group_bytes;
   };

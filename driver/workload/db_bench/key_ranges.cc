@@ -6,6 +6,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "system/check.h"
 #include "system/memory_size.h"
 
 namespace edgejoule::driver::db_bench {
@@ -58,6 +59,7 @@ KeyRanges::KeyRanges(std::vector<std::uint64_t> tickets)
 
 std::uint64_t KeyRanges::place(std::uint64_t draw) const {
   const auto next = std::ranges::upper_bound(first_tickets_, fold_.of(draw));
+  EJ_CHECK(next != first_tickets_.begin(), draw, tickets_);
   return static_cast<std::uint64_t>(next - first_tickets_.begin()) - 1;
 }
 

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "system/check.h"
+
 namespace edgejoule::driver::db_bench {
 namespace {
 
@@ -45,6 +47,7 @@ MixgraphLaw::MixgraphLaw(const MixgraphParameters& parameters)
       kind_bounds_(bounds(parameters.ratios)),
       by_kind_(kind_bounds_.back()),
       by_range_keys_(range_keys_) {
+  EJ_CHECK(parameters.keys >= parameters.key_range_count, parameters.keys, parameters.key_range_count);
   if (popularity_ != Popularity::alike && !(std::pow(1 / parameters.key_dist_a, 1 / parameters.key_dist_b) < 0x1p63)) {
     throw std::range_error("(1 / key_dist_a) ^ (1 / key_dist_b) below 2^63");
   }
@@ -95,6 +98,8 @@ void MixgraphLaw::decide(const Scattered& draws, Operations& operations) const {
   if (popularity_ == Popularity::by_key) scatter_over_keys(keys);
   if (popularity_ == Popularity::by_range_and_key) scatter_over_ranges(keys);
   for (std::size_t i = 0; i < draws.size(); ++i) {
+    EJ_CHECK(draws[i] < parameters_.keys, draws[i], parameters_.keys);
+    EJ_CHECK(keys[i] < parameters_.keys || popularity_ == Popularity::by_key, keys[i], parameters_.keys);
     const auto kind = kind_of(draws[i]);
     const auto u = static_cast<double>(draws[i]) / static_cast<double>(parameters_.keys);
     operations[i] = {kind, keys[i], amount_of(kind, u)};

@@ -1,5 +1,7 @@
 #include "mobibench_client.h"
 
+#include "system/check.h"
+
 namespace edgejoule::driver {
 
 RowUpdater::RowUpdater(MobibenchWork& work, Session& session, unsigned number)
@@ -7,10 +9,14 @@ RowUpdater::RowUpdater(MobibenchWork& work, Session& session, unsigned number)
       rows_(work.workload.rows),
       value_bytes_(work.workload.value_bytes),
       random_(client_seed(work.seed, number)),
-      values_(work.values) {}
+      values_(work.values) {
+  EJ_CHECK(rows_ > 0 && number < work.threads, rows_, number, work.threads);
+}
 
 std::uint64_t RowUpdater::step(std::uint64_t /*most*/) {
-  const auto key = key_.of(random_.below(rows_));
+  const auto row = random_.below(rows_);
+  EJ_CHECK(row < rows_, row, rows_);
+  const auto key = key_.of(row);
   const Field field{RecordBatch::field_name, values_.next(value_bytes_)};
   const auto begin = now();
   const auto status = session().update(key, Fields(&field, 1));
@@ -25,11 +31,15 @@ RowRemover::RowRemover(MobibenchWork& work, Session& session, unsigned number)
       rows_(work.workload.rows),
       stride_(work.threads),
       order_(rows_, work.seed),
-      place_(number) {}
+      place_(number) {
+  EJ_CHECK(number < stride_, number, stride_);  // otherwise another client removes the same rows
+}
 
 std::uint64_t RowRemover::step(std::uint64_t /*most*/) {
   if (place_ >= rows_) return 0;
-  const auto key = key_.of(order_.at(place_));
+  const auto row = order_.at(place_);
+  EJ_CHECK(row < rows_, row, rows_, place_);
+  const auto key = key_.of(row);
   place_ += stride_;
   const auto begin = now();
   const auto status = session().remove(key);

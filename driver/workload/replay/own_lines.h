@@ -2,6 +2,7 @@
 #pragma once
 
 #include "replay_workload.h"
+#include "system/check.h"
 #include "trace_reader.h"
 
 namespace edgejoule::driver {
@@ -19,7 +20,9 @@ namespace edgejoule::driver {
 class OwnLines {
  public:
   OwnLines(const ReplayWork& work, unsigned number)
-      : reader_(work.workload.trace), lines_max_(work.workload.lines), threads_(work.threads), number_(number) {}
+      : reader_(work.workload.trace), lines_max_(work.workload.lines), threads_(work.threads), number_(number) {
+    EJ_CHECK(number_ < threads_, number_, threads_);  // otherwise no line is its own
+  }
 
   // The client's next line; nullptr at the end. Throws UsageError if the file has changed since it was checked.
   const TraceLine* next() {

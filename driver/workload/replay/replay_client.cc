@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "system/check.h"
+
 namespace edgejoule::driver {
 
 ReplayClient::ReplayClient(ReplayWork& work, Session& session, unsigned number)
@@ -23,6 +25,7 @@ bool ReplayClient::look_ahead() {
 
 std::uint64_t ReplayClient::due_ns() {
   if (!look_ahead()) return 0;
+  EJ_CHECK(line_->time_ns >= workload_.first_time_ns, line_->time_ns, workload_.first_time_ns);
   return static_cast<std::uint64_t>(static_cast<double>(line_->time_ns - workload_.first_time_ns) / workload_.speed);
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "system/check.h"
+
 namespace edgejoule::driver {
 
 KeyReader::KeyReader(SqliteBenchWork& work, Session& session, unsigned number)
@@ -10,11 +12,15 @@ KeyReader::KeyReader(SqliteBenchWork& work, Session& session, unsigned number)
       sequential_(work.workload.benchmark.sequential),
       stride_(work.threads),
       random_(client_seed(work.seed, number)),
-      place_(number) {}
+      place_(number) {
+  EJ_CHECK(number < stride_, number, stride_);
+}
 
 std::uint64_t KeyReader::step(std::uint64_t /*most*/) {
   if (sequential_ && place_ >= rows_) return 0;
-  const auto key = key_.of(sequential_ ? place_ : random_.below(rows_));
+  const auto row = sequential_ ? place_ : random_.below(rows_);
+  EJ_CHECK(row < rows_, row, rows_);
+  const auto key = key_.of(row);
   place_ += stride_;
   const auto begin = now();
   const auto status = session().read(key, {}, row_);
