@@ -23,5 +23,11 @@ TEST(DamagedImages, are_refused_or_survived) {
   }
 }
 
+// Found with assertions on: a frame was taken for the sector of LN_NONE, which the log named.
+TEST(DamagedImages, whose_log_goes_on_at_no_sector_are_refused) {
+  const std::uint8_t input[] = {0x23, 0xcb, 0x3f, 0x2c, 0x26, 0x29, 0x00, 0x00, 0x00, 0x35, 0xcf};
+  use_damaged_image(input, sizeof input);
+}
+
 }  // namespace
 }  // namespace lunar_fuzz

@@ -94,6 +94,7 @@ static const uint8_t* staged(const struct lunar* db, uint32_t sector) {
 
 int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
   *frame = NULL; /* compilers that see the whole library in one file warn otherwise */
+  if (sector == LN_NONE) return LUNAR_E_CORRUPT;
   struct lunar_frame* f = ln_cached(db, sector);
   if (f) {
     if (f->kind != kind) return LUNAR_E_CORRUPT; /* two structures claim the same sector */
