@@ -11,6 +11,16 @@ class EdgejouleError(Exception):
     exit_code = 1
 
 
+class ProgrammingError(AssertionError):
+    """A mistake in edgejoule, where it would give a wrong figure. No EdgejouleError: it is not reported in one line."""
+
+
+def require(condition: bool, message: str) -> None:
+    """Raises ProgrammingError if the condition is false; unlike `assert`, also under `python -O`."""
+    if not condition:
+        raise ProgrammingError(message)
+
+
 class UsageError(EdgejouleError):
     """Invalid input from the user, such as an unknown name or a bad option."""
 

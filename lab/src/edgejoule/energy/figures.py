@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from edgejoule.energy.renewal import Renewal
+from edgejoule.errors import require
 from edgejoule.meters.base import Domain, Method
 
 RECTANGULAR = 1 / math.sqrt(3)  # k=1 of a half width within which nothing is more likely
@@ -105,6 +106,10 @@ def weakest(methods: Iterable[Method]) -> Method:
 
 def summed(parts: Sequence[Energy]) -> Energy:
     """Energy of several channels of one meter and domain. Missing in one is missing in the sum."""
+    require(
+        len({(part.start_ns, part.end_ns, part.domain) for part in parts}) == 1,
+        "energies that are summed are of one interval and one domain",
+    )
     first = replace(parts[0], method=weakest(part.method for part in parts))
     missing = [part.missing_reason for part in parts if part.missing_reason is not None]
     lines = merged_lines(line for part in parts for line in part.budget)

@@ -20,7 +20,7 @@ from edgejoule.energy.figures import RECTANGULAR, BudgetLine, Energy, Gap, k2, s
 from edgejoule.energy.readings import Readings
 from edgejoule.energy.renewal import Renewal, at_renewals, look
 from edgejoule.energy.segments import AMBIGUITIES, LATE_FACTOR, Segments, SegmentSummary, joined, segments_of
-from edgejoule.errors import DataError
+from edgejoule.errors import DataError, require
 from edgejoule.meters.base import Channel, Domain, ValueKind
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.trace import Trace
@@ -97,6 +97,7 @@ def _energy(readings: Readings, relation: ClockRelation | None, t0_ns: int, t1_n
         return _refused(channel, t0_ns, t1_ns, AMBIGUITIES[int(ambiguous[ambiguous > 0][0])])
     gaps = _gaps(overlap, duration_s, t0_ns)
     coverage = float(overlap.duration_s[overlap.known].sum() / duration_s)
+    require(-1e-9 < coverage < 1 + 1e-9, f"the known time is a part of the interval: {coverage}")
     if 1 - coverage > GAP_SHARE_MAX:
         reason = f"{1 - coverage:.1%} of the interval has no reading, at most {GAP_SHARE_MAX:.0%} is accepted"
         return _refused(channel, t0_ns, t1_ns, reason, coverage, gaps)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from edgejoule.errors import require
 from edgejoule.meters.base import ValueKind
 from edgejoule.meters.trace import Trace
 
@@ -93,6 +95,11 @@ def joined(parts: Sequence[Segments]) -> Segments:
     """Neighbouring parts as one."""
     if len(parts) == 1:
         return parts[0]
+    filled = [part for part in parts if len(part)]
+    require(
+        all(left.end_s[-1] <= right.start_s[0] for left, right in pairwise(filled)),
+        "pieces follow one another: time that two of them cover would count twice",
+    )
     arrays = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in Segments.__dataclass_fields__
@@ -128,6 +135,7 @@ def summary_of(trace: Trace) -> SegmentSummary | None:
 
 
 def _of_summary(piece: SegmentSummary, origin_ns: int) -> Segments:
+    require(piece.start_ns < piece.end_ns, "a summary has a length")
     length_s = (piece.end_ns - piece.start_ns) / 1e9
     power_w = np.array([piece.energy_j / length_s])
     return Segments(
@@ -146,9 +154,15 @@ def _of_summary(piece: SegmentSummary, origin_ns: int) -> Segments:
     )
 
 
+def _steps(time_s: _Floats) -> _Floats:
+    step_s = np.diff(time_s)
+    require(bool((step_s > 0).all()), "a trace's times increase")
+    return step_s
+
+
 def _of_means(trace: Trace, origin_ns: int) -> Segments:
     time_s = (trace.t_ns - origin_ns) / 1e9
-    step_s = np.diff(time_s)
+    step_s = _steps(time_s)
     missing = np.isnan(trace.value[1:])
     late = step_s > LATE_FACTOR * trace.interval_s
     power_w = np.where(missing, 0.0, trace.value[1:])
@@ -164,7 +178,7 @@ def _of_good(trace: Trace, origin_ns: int) -> Segments:
     """Between good readings: what failed between two of them lies in their segment."""
     good = np.flatnonzero(~np.isnan(trace.value))
     time_s, value = (trace.t_ns[good] - origin_ns) / 1e9, trace.value[good]
-    step_s = np.diff(time_s)
+    step_s = _steps(time_s)
     late = step_s > LATE_FACTOR * trace.interval_s
     before = np.searchsorted(good, sorted(trace.reasons)) - 1
     reasons = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from edgejoule.errors import require
 from edgejoule.meters.base import Channel, Clock, Sample
 from edgejoule.meters.clocks import Arrivals, ClockRelation, clock_relation
 
@@ -32,8 +33,8 @@ class Trace:
     relation: ClockRelation | None = None
 
     def __post_init__(self) -> None:
-        assert self.t_ns.shape == self.value.shape, "one value per time"
-        assert self.interval_s > 0, "an interval has a length"
+        require(self.t_ns.ndim == 1 and self.t_ns.shape == self.value.shape, "one value per time")
+        require(self.interval_s > 0, "an interval has a length")
 
     def __len__(self) -> int:
         return len(self.t_ns)

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import special
 
 from edgejoule.errors import DataError
-from edgejoule.stats.factor import Factor, cells_of, combinations_of, interaction_columns
+from edgejoule.stats.factor import Factor, cells_of, combinations_of, interaction_columns, require_observations
 from edgejoule.stats.scale import FloatArray
 
 RESIDUAL = "residual"
@@ -115,6 +115,7 @@ def anova(
     y and the factors' codes have equal length and no missing value; each factor has two levels or more. Raises
     DataError for constant data and for data that leave no degree of freedom for the error.
     """
+    require_observations(y, [*factors, *([block] if block else [])])
     _refuse_thin_data(y, factors, block)
     summary = _summarise(y, factors, block)
     terms = terms_of(summary.factors, summary.block)

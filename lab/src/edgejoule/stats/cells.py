@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgejoule.errors import DataError
-from edgejoule.stats.factor import Factor, IntArray, cells_of
+from edgejoule.stats.factor import Factor, IntArray, cells_of, require_observations
 from edgejoule.stats.scale import FloatArray
 
 
@@ -35,6 +35,7 @@ class CellMeans:
 
 def cell_means(y: FloatArray, factors: Sequence[Factor], *, block: Factor | None = None) -> CellMeans:
     """Returns the means of all observed cells. Raises DataError if the block is confounded with the factors."""
+    require_observations(y, [*factors, *([block] if block else [])])
     cells, member = cells_of(factors)
     counts = np.bincount(member).astype(np.int64)
     centre = float(y.mean())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from edgejoule.errors import require
 from edgejoule.stats.cells import CellMeans
 from edgejoule.stats.scale import FloatArray
 
@@ -24,6 +25,12 @@ class Estimates:
     df: FloatArray
     pair_df: FloatArray
     common_df: int | None = None
+
+    def __post_init__(self) -> None:
+        count = self.mean.size
+        require(self.mean.shape == (count,) and self.df.shape == (count,), "one df per mean")
+        for name, of_pairs in (("covariance", self.covariance), ("pair_df", self.pair_df)):
+            require(of_pairs.shape == (count, count), f"{name} of {count} means: {of_pairs.shape}")
 
     @property
     def variance(self) -> FloatArray:

@@ -9,6 +9,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from edgejoule.errors import require
 from edgejoule.stats.scale import FloatArray
 
 IntArray = NDArray[np.int64]
@@ -22,6 +23,11 @@ class Factor:
     levels: tuple[str, ...]
     codes: IntArray
 
+    def __post_init__(self) -> None:
+        require(self.codes.ndim == 1, f"{self.name}: one level per observation")
+        known = self.codes.size == 0 or (self.codes.min() >= 0 and self.codes.max() < len(self.levels))
+        require(bool(known), f"{self.name}: a code without a level")
+
     @classmethod
     def of(cls, name: str, values: Sequence[object]) -> Factor:
         """Builds a factor from one level per observation. Levels are compared as text."""
@@ -34,6 +40,13 @@ class Factor:
         count = len(self.levels)
         coding = np.vstack([np.eye(count - 1), -np.ones((1, count - 1))])
         return np.asarray(coding[self.codes], dtype=np.float64)
+
+
+def require_observations(y: FloatArray, factors: Sequence[Factor]) -> None:
+    """ProgrammingError unless y has one finite value per observation, and each factor one level."""
+    require(y.ndim == 1 and bool(np.isfinite(y).all()), "the response is one finite number per observation")
+    for factor in factors:
+        require(factor.codes.shape == y.shape, f"{factor.name}: {factor.codes.size} levels of {y.size} observations")
 
 
 def interaction_columns(factors: Sequence[Factor]) -> FloatArray:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import special
 
-from edgejoule.errors import DataError
+from edgejoule.errors import DataError, require
 from edgejoule.stats.factor import IntArray
 from edgejoule.stats.omnibus import Omnibus
 from edgejoule.stats.scale import FloatArray
@@ -28,6 +28,7 @@ def midranks(y: FloatArray) -> FloatArray:
 
 def mean_ranks(y: FloatArray, member: IntArray) -> FloatArray:
     """Returns the mean rank of each group."""
+    require(y.shape == member.shape and bool(np.isfinite(y).all()), "one group and one finite number per observation")
     return np.asarray(np.bincount(member, weights=midranks(y)) / np.bincount(member), dtype=np.float64)
 
 

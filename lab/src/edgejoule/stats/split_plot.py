@@ -28,7 +28,7 @@ from edgejoule.errors import DataError
 from edgejoule.stats.anova import TOTAL, Anova, AnovaRow, SsType, added, adjusted_for, anova, basis, row_of, terms_of
 from edgejoule.stats.cells import CellMeans, Margin
 from edgejoule.stats.estimates import Estimates
-from edgejoule.stats.factor import Factor, IntArray, cells_of, combinations_of
+from edgejoule.stats.factor import Factor, IntArray, cells_of, combinations_of, require_observations
 from edgejoule.stats.scale import FloatArray
 
 
@@ -56,6 +56,7 @@ class LoadMeans:
 
 def average_repetitions(y: FloatArray, factors: Sequence[Factor], block: Factor | None, unit: Factor) -> LoadMeans:
     """Averages the repetitions of a cell on a load. A block that changes on a load is averaged over, with a note."""
+    require_observations(y, [*factors, unit, *([block] if block else [])])
     notes = []
     if block and not _constant(block, unit):
         notes.append(f"{block.name} changes on a {unit.name}, so it is averaged over and is no block")

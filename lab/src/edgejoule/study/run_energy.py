@@ -9,7 +9,7 @@ from typing import Any
 
 from edgejoule import energy
 from edgejoule.dictionary.responses import BASELINE_NET, BASELINE_POWER, PER_SERVER, RESPONSES
-from edgejoule.errors import DataError
+from edgejoule.errors import DataError, require
 from edgejoule.store import Intervals, ResponseValue
 from edgejoule.study.servers.meter import of_server
 
@@ -63,6 +63,7 @@ def energies(traces: Sequence[energy.Readings], intervals: Intervals, quiet: Qui
     """Returns gross energy over both intervals; each baseline and the settled energy above it, reported separately and
     never clamped.
     """
+    require(intervals.active_end_ns <= intervals.settled_end_ns, f"a run settles after its last request: {intervals}")
     settled = energy.domain_energy(traces, intervals.active_start_ns, intervals.settled_end_ns)
     active = settled
     if intervals.settled_end_ns != intervals.active_end_ns:
@@ -141,6 +142,7 @@ def only_whole(joules: ResponseValue, executions: int) -> ResponseValue:
     """Drops active and debt energy if several executions form the run: only the whole is measured, and it is given per
     execution.
     """
+    require(executions > 1, "one execution is whole")
     if joules.name.partition("@")[0] in ("energy_j", "energy_net_j", "energy_net_quiet_j") and joules.value is not None:
         spread = None if joules.uncertainty_k2 is None else joules.uncertainty_k2 / executions
         return dataclasses.replace(joules, value=joules.value / executions, uncertainty_k2=spread)
