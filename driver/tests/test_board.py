@@ -60,10 +60,10 @@ def drive(arch: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 def events(arch: str, command: str, database: str, *arguments: str) -> list[Event]:
     done = drive(arch, command, "-db", database, "-json", "-", "--quiet", *arguments)
     assert done.returncode == 0, done.stderr
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    for event in found:
+    result = [json.loads(line) for line in done.stdout.splitlines()]
+    for event in result:
         SCHEMA.validate(event)
-    return found
+    return result
 
 
 def work(arch: str, command: str, store: str, path: Path, workload: str = "workloada") -> Event:
@@ -165,11 +165,11 @@ def test_keys_beyond_32_bits_are_loaded_where_they_belong(arch: str, tmp_path: P
 def test_the_clock_of_the_board_runs_at_the_rate_of_the_monotonic_clock(arch: str) -> None:
     # 600 operations at 400 a second are due within 1.5 s: due times follow the clock named, the interval's ends
     # CLOCK_MONOTONIC. A clock that is wrong by its rate is wrong by a factor.
-    found = events(arch, "run", "noop", "-P", "workloadc", "-p", "operationcount=600", "-target", "400", "--seed", "1")
-    assert found[0]["clock"] == CLOCKS[arch]
-    end = next(event for event in found if event["event"] == "active_end")
+    result = events(arch, "run", "noop", "-P", "workloadc", "-p", "operationcount=600", "-target", "400", "--seed", "1")
+    assert result[0]["clock"] == CLOCKS[arch]
+    end = next(event for event in result if event["event"] == "active_end")
     active_s = (end["monotonic_ns"] - end["active_start_ns"]) / 1e9
     assert 1.2 < active_s < 15
-    service = [latency for latency in found[-1]["latencies"] if latency["measure"] == "service"]
+    service = [latency for latency in result[-1]["latencies"] if latency["measure"] == "service"]
     service_s = sum(latency["count"] * latency["mean_ns"] for latency in service) / 1e9
     assert 0 < service_s < active_s

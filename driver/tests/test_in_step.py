@@ -18,9 +18,9 @@ def started() -> subprocess.Popen[str]:
 def read_until(process: subprocess.Popen[str], event: str) -> dict[str, object]:
     assert process.stdout is not None
     for line in process.stdout:
-        found = json.loads(line)
-        if found["event"] == event:
-            return found
+        result = json.loads(line)
+        if result["event"] == event:
+            return result
     raise AssertionError(f"no {event}")
 
 

@@ -21,8 +21,8 @@ def run_events(*arguments: str, database: str = "noop") -> list[Event]:
 
 
 def only(events: list[Event], kind: str) -> Event:
-    (found,) = (event for event in events if event["event"] == kind)
-    return found
+    (result,) = (event for event in events if event["event"] == kind)
+    return result
 
 
 def broken_promises(events: list[Event]) -> list[str]:
@@ -121,7 +121,7 @@ def test_what_opening_leaves_to_do_is_done_before_it_stands_still(tmp_path: Path
 @pytest.mark.parametrize("database", ["sqlite", "leveldb", "rocksdb", "lmdb", "lunar"])
 def test_standing_still_leaves_the_run_as_it_was(tmp_path: Path, database: str) -> None:
     """Equal seeds on equal loads give equal work: the engine's counts from active to settled are equal."""
-    found = []
+    result = []
     for name, words in (("still", QUIET), ("not", [])):
         place = ["-p", f"{database}.path={tmp_path / name}"]
         assert drive("load", "-db", database, *SMALL, *place).returncode == 0
@@ -130,8 +130,8 @@ def test_standing_still_leaves_the_run_as_it_was(tmp_path: Path, database: str) 
         parts = {n: {k: v for k, v in p.items() if k != "duration_ns"} for n, p in end["components"].items()}
         counts = {each["operation"]: each["returns"] for each in end["latencies"]}
         done = {name: end[name] for name in ("payload_read_bytes", "payload_write_bytes", "read_before_write")}
-        found.append((parts, counts, done))
-    assert found[0] == found[1]
+        result.append((parts, counts, done))
+    assert result[0] == result[1]
 
 
 def test_the_operations_are_the_same_as_without() -> None:

@@ -22,9 +22,9 @@ def lines_of(text: str) -> list[Line]:
 
 
 def line_of(line: str) -> Line:
-    found = LINE.fullmatch(line)
-    assert found, f"not a line of YCSB's report: {line}"
-    return Line(*found.groups())
+    result = LINE.fullmatch(line)
+    assert result, f"not a line of YCSB's report: {line}"
+    return Line(*result.groups())
 
 
 def returns_of(text: str) -> Iterator[tuple[str, str, int]]:

@@ -182,13 +182,13 @@ def simple_commands(text: str) -> list[list[str]]:
             parts.append([])
         elif not re.fullmatch(REDIRECTION, token) and not (place and re.fullmatch(REDIRECTION, tokens[place - 1])):
             parts[-1].append(token)
-    found = []
+    result = []
     for part in parts:
         while part and (re.match(r"[A-Z_]+=", part[0]) or part[0] in ("sudo", "do")):
             part = part[1:]
         if part and part[0] not in ("for", "done"):
-            found.append(part)
-    return found
+            result.append(part)
+    return result
 
 
 def help_of(*program: str) -> str:
@@ -290,18 +290,18 @@ def complaint(command: Command) -> str | None:
     for words in simple_commands(command.text):
         name, arguments = words[0].rpartition("/")[2], words[1:]
         if name == "edgejoule":
-            found = edgejoule_complaint(arguments)
+            result = edgejoule_complaint(arguments)
         elif name in OWN:
-            found = own_complaint(name, arguments)
+            result = own_complaint(name, arguments)
         elif name == "make":
-            found = make_complaint(arguments)
+            result = make_complaint(arguments)
         elif name in ("python", "python3"):
-            found = None if (ROOT / arguments[0]).is_file() else f"no {arguments[0]}"
+            result = None if (ROOT / arguments[0]).is_file() else f"no {arguments[0]}"
         else:
-            found = None if words[0] in SYSTEM or name in SYSTEM else f"unknown program {words[0]!r}"
-        found = found or path_complaint(arguments)
-        if found:
-            return found
+            result = None if words[0] in SYSTEM or name in SYSTEM else f"unknown program {words[0]!r}"
+        result = result or path_complaint(arguments)
+        if result:
+            return result
     return None
 
 

@@ -149,8 +149,8 @@ def attach(path: Path, store: Path, *words: object) -> Result:
 
 def told(result: Result) -> list[dict[str, Any]]:
     assert result.exit_code == 0, result.output
-    found: list[dict[str, Any]] = json.loads(result.stdout)["intervals"]
-    return found
+    outcome: list[dict[str, Any]] = json.loads(result.stdout)["intervals"]
+    return outcome
 
 
 def settled(result: Result) -> list[dict[str, Any]]:
@@ -198,8 +198,8 @@ def test_mutants_fail_that_bar(
     right = attaching.by_markers
 
     def wrong(*given: Any) -> Aligned:
-        found = right(*given)
-        return replace(found, relation=change(found.relation))
+        result = right(*given)
+        return replace(result, relation=change(result.relation))
 
     monkeypatch.setattr(attaching, "by_markers", wrong)
     result = attach(recorded(tmp_path), store, "--json")
@@ -335,8 +335,8 @@ def test_exchanges_with_the_recorders_host_tie_it_where_no_marker_is_visible(tmp
     def exchanged(begin_s: float) -> dict[str, Any]:
         device_ns = ns(REALTIME_S + 1000 + LATE_S) + ns((begin_s - 1000) * (1 + DRIFT))
         known = ClockRelation(device_ns, ns(begin_s), 1 / (1 + DRIFT) - 1, 1e-4, 1e-5)
-        found = {"meter": "trace", "address": "bench:7123", "series": [None, None], "relation": asdict(known)}
-        return {**clocks(begin_s), "exchanges": [found]}
+        result = {"meter": "trace", "address": "bench:7123", "series": [None, None], "relation": asdict(known)}
+        return {**clocks(begin_s), "exchanges": [result]}
 
     store = stored(tmp_path / "store.db", exchanged)
     parts = told(attach(recorded(tmp_path, form="epoch", visible=False), store, "--json"))

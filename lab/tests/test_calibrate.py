@@ -105,14 +105,14 @@ def calibrated(seed: int, scatter: float = 0.02, rounds: int = 3) -> tuple[Fitte
 
 def covered(fits: Sequence[Fitted], scatter: float = 0.02) -> float:
     """The share of new loads whose true energy lies within the profile's interval."""
-    found = []
+    result = []
     for seed, fitted in enumerate(fits):
         rng = np.random.default_rng([seed, 3])
         for utilisation in rng.uniform(0, 1, 5):
             power_w = true_w(utilisation) * (1 + rng.normal() * scatter)
             predicted_w = float(np.interp(utilisation, fitted.utilisation, fitted.power_w))
-            found.append(abs(predicted_w / power_w - 1) <= fitted.interval_rel)
-    return float(np.mean(found))
+            result.append(abs(predicted_w / power_w - 1) <= fitted.interval_rel)
+    return float(np.mean(result))
 
 
 @pytest.fixture(scope="module")
@@ -131,9 +131,9 @@ def test_mutant_with_half_the_interval_fails_that_bar(fits: list[Fitted]) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("scatter", [0.005, 0.02, 0.05])
 def test_over_200_seeds_the_interval_covers_and_half_of_it_does_not(scatter: float) -> None:
-    found = [calibrated(seed, scatter)[0] for seed in range(200)]
-    assert covered(found, scatter) >= 0.93
-    assert covered([replace(x, interval_rel=x.interval_rel / 2) for x in found], scatter) < 0.93
+    result = [calibrated(seed, scatter)[0] for seed in range(200)]
+    assert covered(result, scatter) >= 0.93
+    assert covered([replace(x, interval_rel=x.interval_rel / 2) for x in result], scatter) < 0.93
 
 
 def test_the_interval_is_not_three_times_too_wide(fits: list[Fitted]) -> None:

@@ -46,7 +46,7 @@ class TwoHosts:
         return round((self.origin_s + ours_s * (1 + self.drift)) * 1e9)
 
     def series(self, at_s: float, count: int = 32) -> Offset:
-        found, lost = [], 0
+        result, lost = [], 0
         for i in range(count):
             if self.rng.random() < 0.2:
                 lost += 1
@@ -55,8 +55,8 @@ class TwoHosts:
             t2 = t1 + self.there_s + self.rng.exponential(self.late_s)
             t3 = t2 + self.rng.uniform(10e-6, 200e-6)
             t4 = t3 + self.back_s + self.rng.exponential(self.late_s)
-            found.append(Exchange(round(t1 * 1e9), self.theirs_ns(t2), self.theirs_ns(t3), round(t4 * 1e9)))
-        return offset_of(found, lost)
+            result.append(Exchange(round(t1 * 1e9), self.theirs_ns(t2), self.theirs_ns(t3), round(t4 * 1e9)))
+        return offset_of(result, lost)
 
 
 Relate = Callable[[Offset, Offset], ClockRelation]
@@ -67,11 +67,11 @@ def errors_over_uncertainty(relate: Relate = relation) -> tuple[np.ndarray, np.n
     errors, stated = [], []
     for seed in SEEDS:
         hosts = TwoHosts(seed)
-        found = relate(hosts.series(0.0), hosts.series(RUN_S))
+        result = relate(hosts.series(0.0), hosts.series(RUN_S))
         ours_s = 1e5 + hosts.rng.uniform(0, RUN_S)
-        reported_ns = int(found.to_host_ns(np.array([hosts.theirs_ns(ours_s)]))[0])
+        reported_ns = int(result.to_host_ns(np.array([hosts.theirs_ns(ours_s)]))[0])
         errors.append(reported_ns / 1e9 - ours_s)
-        stated.append(found.uncertainty_s(reported_ns))
+        stated.append(result.uncertainty_s(reported_ns))
     return np.array(errors), np.array(stated)
 
 
@@ -99,8 +99,8 @@ def test_mutant_without_drift_fails_that_bar() -> None:
 
 def test_mutant_with_the_sign_of_the_drift_wrong_fails_that_bar() -> None:
     def wrong(before: Offset, after: Offset) -> ClockRelation:
-        found = relation(before, after)
-        return replace(found, drift=-found.drift)
+        result = relation(before, after)
+        return replace(result, drift=-result.drift)
 
     assert not covers(wrong)
 
@@ -108,8 +108,8 @@ def test_mutant_with_the_sign_of_the_drift_wrong_fails_that_bar() -> None:
 def test_drift_is_reported_within_its_uncertainty() -> None:
     for seed in SEEDS:
         hosts = TwoHosts(seed)
-        found = relation(hosts.series(0.0), hosts.series(RUN_S))
-        assert abs(-found.drift - hosts.drift) <= 2 * found.drift_u + 1e-8
+        result = relation(hosts.series(0.0), hosts.series(RUN_S))
+        assert abs(-result.drift - hosts.drift) <= 2 * result.drift_u + 1e-8
 
 
 def test_rfc_5905s_equations_hold_for_one_exchange() -> None:
@@ -117,23 +117,23 @@ def test_rfc_5905s_equations_hold_for_one_exchange() -> None:
     one = Exchange(0, 1_003_000_000, 1_003_500_000, 8_500_000)
     assert one.round_trip_ns == 8_000_000
     assert one.offset_ns == 999_000_000
-    found = offset_of([one] * 3)
-    assert abs(found.offset_ns - 1e9) / 1e9 <= found.uncertainty_s * np.sqrt(3)
+    result = offset_of([one] * 3)
+    assert abs(result.offset_ns - 1e9) / 1e9 <= result.uncertainty_s * np.sqrt(3)
 
 
 def test_the_shortest_way_each_way_counts_not_the_shortest_round_trip() -> None:
     quick_there = Exchange(0, 100, 100, 10_000)
     quick_back = Exchange(20_000, 30_000, 30_000, 30_100)
-    found = offset_of([quick_there, quick_back, quick_there])
-    assert found.uncertainty_s < 100e-9
-    assert found.offset_ns == 0
+    result = offset_of([quick_there, quick_back, quick_there])
+    assert result.uncertainty_s < 100e-9
+    assert result.offset_ns == 0
 
 
 def test_one_series_leaves_the_drift_to_what_crystals_do() -> None:
     hosts = TwoHosts(3)
-    found = relation(hosts.series(0.0))
-    assert found.drift == 0.0
-    assert found.drift_u == pytest.approx(100e-6 / np.sqrt(3))
+    result = relation(hosts.series(0.0))
+    assert result.drift == 0.0
+    assert result.drift_u == pytest.approx(100e-6 / np.sqrt(3))
 
 
 def test_a_clock_that_was_set_is_refused_with_a_message() -> None:
@@ -172,10 +172,10 @@ def responder() -> Iterator[Responder]:
 
 
 def test_a_responders_clock_is_found_within_the_stated_bounds(responder: Responder) -> None:
-    found = compare(responder.address)
-    true_ns = round(found.at_ns * 1.00005) + 5_000_000_000_000 - found.at_ns
-    assert abs(found.offset_ns - true_ns) / 1e9 <= np.sqrt(3) * found.uncertainty_s
-    assert found.exchanges == 32
+    result = compare(responder.address)
+    true_ns = round(result.at_ns * 1.00005) + 5_000_000_000_000 - result.at_ns
+    assert abs(result.offset_ns - true_ns) / 1e9 <= np.sqrt(3) * result.uncertainty_s
+    assert result.exchanges == 32
 
 
 def test_rubbish_and_another_token_are_not_answered(responder: Responder) -> None:

@@ -166,35 +166,35 @@ def at_degrees(monkeypatch: pytest.MonkeyPatch, degrees: float | None) -> None:
 
 
 def test_a_look_at_idle_power_is_a_short_time_on_the_meter_itself() -> None:
-    found = look(Board(2.4), least_s=0.05)
-    assert found.power_mean_w == pytest.approx(2.4)
-    assert found.duration_s >= 0.2, "as long as the meter needs"
+    result = look(Board(2.4), least_s=0.05)
+    assert result.power_mean_w == pytest.approx(2.4)
+    assert result.duration_s >= 0.2, "as long as the meter needs"
 
 
 def test_what_is_waited_for_is_the_machine_before_anything_has_run(monkeypatch: pytest.MonkeyPatch) -> None:
     at_degrees(monkeypatch, 47.5)
     assert cool_down(Timing(), [Board(2.4)], None) is None
     board = Board(2.4)
-    found = cool_down(Timing(cool_down_s_max=10, idle_s=0.1, cool_down_power_percent=5), [board], None)
-    assert found is not None
-    assert (found.start_c, found.margin_c, found.limit_s, found.why_no_power) == (47.5, 2.0, 10.0, None)
-    assert found.idle is not None
-    assert (found.idle.start_w, found.idle.method) == (pytest.approx(2.4), "measured")
-    assert found.idle.tolerance_w == pytest.approx(0.05 * 2.4), (
+    result = cool_down(Timing(cool_down_s_max=10, idle_s=0.1, cool_down_power_percent=5), [board], None)
+    assert result is not None
+    assert (result.start_c, result.margin_c, result.limit_s, result.why_no_power) == (47.5, 2.0, 10.0, None)
+    assert result.idle is not None
+    assert (result.idle.start_w, result.idle.method) == (pytest.approx(2.4), "measured")
+    assert result.idle.tolerance_w == pytest.approx(0.05 * 2.4), (
         "gain and offset are the same in every look: no tolerance"
     )
     noisy = cool_down(Timing(cool_down_s_max=10, idle_s=0.1), [Board(2.4, noise_w=0.2)], None)
     assert noisy is not None
     assert noisy.idle is not None
-    assert noisy.idle.tolerance_w > found.idle.tolerance_w * 1.02
+    assert noisy.idle.tolerance_w > result.idle.tolerance_w * 1.02
 
 
 def test_a_resumed_study_waits_for_the_power_that_it_began_with(monkeypatch: pytest.MonkeyPatch) -> None:
     at_degrees(monkeypatch, 40.0)
     board = Board(9.0)
-    found = cool_down(Timing(cool_down_s_max=10), [board], {"start_w": 2.0, "tolerance_w": 0.1, "method": "measured"})
-    assert found is not None
-    assert (found.idle, board.polls) == (IDLE, 0)
+    result = cool_down(Timing(cool_down_s_max=10), [board], {"start_w": 2.0, "tolerance_w": 0.1, "method": "measured"})
+    assert result is not None
+    assert (result.idle, board.polls) == (IDLE, 0)
 
 
 def test_with_modelled_joules_or_a_silent_meter_the_temperature_alone_is_awaited(
@@ -202,10 +202,10 @@ def test_with_modelled_joules_or_a_silent_meter_the_temperature_alone_is_awaited
 ) -> None:
     at_degrees(monkeypatch, 40.0)
     model, silent = Board(2.0, Method.MODELLED), Board(None)
-    found = cool_down(Timing(cool_down_s_max=10), [model], None)
-    assert found is not None
-    assert (found.idle, model.polls) == (None, 0)
-    assert "is a model" in (found.why_no_power or "")
+    result = cool_down(Timing(cool_down_s_max=10), [model], None)
+    assert result is not None
+    assert (result.idle, model.polls) == (None, 0)
+    assert "is a model" in (result.why_no_power or "")
     mute = cool_down(Timing(cool_down_s_max=10, idle_s=0.1), [silent], None)
     assert mute is not None
     assert mute.idle is None

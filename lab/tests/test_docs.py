@@ -40,15 +40,15 @@ def tracked(root: Path) -> list[str]:
 
 def anchors(page: str) -> set[str]:
     """The anchors that GitHub gives the headings of a page; equal headings are numbered."""
-    found: set[str] = set()
+    result: set[str] = set()
     for heading in HEADING.findall(FENCE.sub("", page)):
         text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         anchor = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
         number = 0
-        while (name := anchor if number == 0 else f"{anchor}-{number}") in found:
+        while (name := anchor if number == 0 else f"{anchor}-{number}") in result:
             number += 1
-        found.add(name)
-    return found
+        result.add(name)
+    return result
 
 
 def dead_links(root: Path, page: str) -> list[str]:

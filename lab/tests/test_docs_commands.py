@@ -229,8 +229,8 @@ def test_a_mistake_in_a_command_is_found(text: str, named: str) -> None:
 
 def test_commands_of_a_block_are_split() -> None:
     text = "$ a 'x' \\\n  -b   # why\nout\n$ for n in 1; do\n  c $n\ndone\nmore\n"
-    found = commands_of(blocks_of("p.md", f"Text\n\n```\n{text}```\n")[0])
-    assert [(c.line, c.text, c.output) for c in found] == [
+    result = commands_of(blocks_of("p.md", f"Text\n\n```\n{text}```\n")[0])
+    assert [(c.line, c.text, c.output) for c in result] == [
         (4, "a 'x' -b", "out\n"), (7, "for n in 1; do\n c $n\ndone", "more\n"),
     ]  # fmt: skip
 

@@ -49,29 +49,29 @@ def board(root: Path) -> Path:
 
 
 def test_a_board_is_examined_and_what_draws_power_is_named(tmp_path: Path) -> None:
-    found = examine(tmp_path, 0, board(tmp_path))
-    assert found.value("board") == "Raspberry Pi 4 Model B Rev 1.4"
-    assert found.value("clock_source") == "arch_sys_counter"
-    assert (found.value("governor"), found.value("khz_now"), found.value("khz_max")) == ("ondemand", 600000, 1500000)
-    assert found.value("temperature_c") == {"cpu-thermal": 81.312}
-    assert found.value("throttled_bits") == 0x50005
-    assert (found.value("wifi"), found.value("bluetooth")) == ("on", "off")
-    assert found.value("hdmi") == {"HDMI-A-1": "connected", "HDMI-A-2": "disconnected"}
-    assert found.value("usb_devices") == ["USB3.0 SSD"]
-    words = next(f.words for f in found.facts if f.name == "throttled_bits")
+    result = examine(tmp_path, 0, board(tmp_path))
+    assert result.value("board") == "Raspberry Pi 4 Model B Rev 1.4"
+    assert result.value("clock_source") == "arch_sys_counter"
+    assert (result.value("governor"), result.value("khz_now"), result.value("khz_max")) == ("ondemand", 600000, 1500000)
+    assert result.value("temperature_c") == {"cpu-thermal": 81.312}
+    assert result.value("throttled_bits") == 0x50005
+    assert (result.value("wifi"), result.value("bluetooth")) == ("on", "off")
+    assert result.value("hdmi") == {"HDMI-A-1": "connected", "HDMI-A-2": "disconnected"}
+    assert result.value("usb_devices") == ["USB3.0 SSD"]
+    words = next(f.words for f in result.facts if f.name == "throttled_bits")
     assert words == "0x50005: now: under-voltage, throttled; since the start: under-voltage, throttled"
-    advice = "\n".join(found.advice)
+    advice = "\n".join(result.advice)
     for phrase in ("ondemand", "held back", "wifi is on", "display is connected"):
         assert phrase in advice
     assert "bluetooth" not in advice
 
 
 def test_whatever_cannot_be_read_says_why(tmp_path: Path) -> None:
-    found = examine(tmp_path, 0, tmp_path)
-    for fact in found.facts:
+    result = examine(tmp_path, 0, tmp_path)
+    for fact in result.facts:
         assert (fact.value is None) == (fact.why is not None), fact
         assert fact.why is None or len(fact.why) > 10
-    assert {f.name for f in found.facts if f.value is None} >= {
+    assert {f.name for f in result.facts if f.value is None} >= {
         "governor",
         "temperature_c",
         "wifi",

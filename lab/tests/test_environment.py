@@ -30,22 +30,22 @@ def test_a_board_is_described_by_its_own_files(tmp_path: Path) -> None:
             "proc/mounts": "/dev/root / ext4 rw,noatime 0 0\n/dev/sda1 /nowhere ext4 rw 0 0\n",
         },
     )
-    found = capture(tmp_path, tmp_path)
-    assert found["machine"]["board"] == "Raspberry Pi 4 Model B Rev 1.4"
-    assert found["machine"]["memory_bytes"] == 1893456 * 1024
-    assert found["system"]["operating_system"] == "Debian GNU/Linux 12 (bookworm)"
-    assert found["temperature_c"] == {"cpu-thermal": 48.312}
-    assert found["frequency"]["governor"] == "ondemand"
-    assert found["under_voltage"] == "50005"
-    assert found["storage"]["device"] == "/dev/root"
-    assert found["storage"]["mount_options"] == "rw,noatime"
+    result = capture(tmp_path, tmp_path)
+    assert result["machine"]["board"] == "Raspberry Pi 4 Model B Rev 1.4"
+    assert result["machine"]["memory_bytes"] == 1893456 * 1024
+    assert result["system"]["operating_system"] == "Debian GNU/Linux 12 (bookworm)"
+    assert result["temperature_c"] == {"cpu-thermal": 48.312}
+    assert result["frequency"]["governor"] == "ondemand"
+    assert result["under_voltage"] == "50005"
+    assert result["storage"]["device"] == "/dev/root"
+    assert result["storage"]["mount_options"] == "rw,noatime"
 
 
 def test_what_cannot_be_read_is_null_and_not_zero(tmp_path: Path) -> None:
-    found = capture(tmp_path / "not/yet/there", tmp_path)
-    assert found["machine"]["board"] is None
-    assert found["machine"]["memory_bytes"] is None
-    assert found["temperature_c"] is None
-    assert found["system"]["load_average_1min"] is None
-    assert found["system"]["cpu_busy_share_before"] is None
-    assert found["storage"]["free_bytes"] > 0
+    result = capture(tmp_path / "not/yet/there", tmp_path)
+    assert result["machine"]["board"] is None
+    assert result["machine"]["memory_bytes"] is None
+    assert result["temperature_c"] is None
+    assert result["system"]["load_average_1min"] is None
+    assert result["system"]["cpu_busy_share_before"] is None
+    assert result["storage"]["free_bytes"] > 0

@@ -48,19 +48,19 @@ def responses_of(*executions: Execution) -> dict[str, float | None]:
 
 
 def test_requests_at_the_databases_seam_and_of_the_whole_device_stand_beside_each_other() -> None:
-    found = responses_of(execution(IO), execution({**IO, "writes": 50}))
-    assert found["io_writes_per_op"] == pytest.approx(4.0)
-    assert found["device_writes_per_op"] == pytest.approx(2.0)
-    assert (found["io_reads_per_op"], found["io_flushes_per_op"]) == (0.5, 1.0)
-    assert (found["device_reads_per_op"], found["device_flushes_per_op"]) == (0.2, 0.6)
-    assert (found["io_read_bytes_per_op"], found["io_write_bytes_per_op"]) == (256, 400)
-    assert (found["write_amplification"], found["device_write_amplification"]) == (3.0, 6.0)
+    result = responses_of(execution(IO), execution({**IO, "writes": 50}))
+    assert result["io_writes_per_op"] == pytest.approx(4.0)
+    assert result["device_writes_per_op"] == pytest.approx(2.0)
+    assert (result["io_reads_per_op"], result["io_flushes_per_op"]) == (0.5, 1.0)
+    assert (result["device_reads_per_op"], result["device_flushes_per_op"]) == (0.2, 0.6)
+    assert (result["io_read_bytes_per_op"], result["io_write_bytes_per_op"]) == (256, 400)
+    assert (result["write_amplification"], result["device_write_amplification"]) == (3.0, 6.0)
 
 
 def test_a_database_without_a_seam_has_no_requests_of_its_own() -> None:
-    for found in (responses_of(execution(None)), responses_of(execution(IO), execution(None))):
-        assert not [name for name in found if name.startswith("io_")]
-        assert found["device_writes_per_op"] == 2.0
+    for result in (responses_of(execution(None)), responses_of(execution(IO), execution(None))):
+        assert not [name for name in result if name.startswith("io_")]
+        assert result["device_writes_per_op"] == 2.0
 
 
 def test_flushes_that_the_kernel_does_not_count_are_missing_and_not_zero() -> None:

@@ -23,14 +23,14 @@ def real(number: int, hear: Callable[[Event], None]) -> Driver:
 
 def broken_promises(streams: list[list[dict]]) -> list[str]:
     """What of keeping step these events do not keep."""
-    found = [Execution.of(events) for events in streams]
-    opened = [e.start["monotonic_ns"] for e in found]
-    begun = [e.active_end["active_start_ns"] for e in found]
-    settled = [e.settled["monotonic_ns"] for e in found]
+    result = [Execution.of(events) for events in streams]
+    opened = [e.start["monotonic_ns"] for e in result]
+    begun = [e.active_end["active_start_ns"] for e in result]
+    settled = [e.settled["monotonic_ns"] for e in result]
     told = {
         "all opened before the first worked": max(opened) < min(begun),
         "one after the other": all(a < b for a, b in zip(settled, begun[1:], strict=False)),
-        "closed when all had settled": all(e.end["monotonic_ns"] > max(settled) for e in found),
+        "closed when all had settled": all(e.end["monotonic_ns"] > max(settled) for e in result),
     }
     return [name for name, kept in told.items() if not kept]
 

@@ -60,13 +60,13 @@ def bursts_w(rng: np.random.Generator, dwell_s: float) -> np.ndarray:
 
 
 def sightings(rate_hz: float, kind: ValueKind, noise_w: float, seeds: range) -> list[tuple[Sighting, float]]:
-    found = []
+    result = []
     for seed in seeds:
         rng = np.random.default_rng([seed, int(rate_hz)])
         shift_s = rng.uniform(-2, 2)
         seen = sight(trace(rng, rate_hz, kind, marked_w(rng), shift_s=shift_s, noise_w=noise_w), MARKER)
-        found.append((seen, shift_s))
-    return found
+        result.append((seen, shift_s))
+    return result
 
 
 def holds(found: list[tuple[Sighting, float]], factor: float = 1.0) -> bool:
@@ -91,9 +91,9 @@ def width(found: list[tuple[Sighting, float]]) -> float:
 def test_the_shift_is_found_at_every_rate_and_its_uncertainty_holds(
     rate_hz: float, seeds: int, kind: ValueKind
 ) -> None:
-    found = sightings(rate_hz, kind, 0.3, range(seeds))
-    assert holds(found)
-    assert width(found) <= 4  # at 1 kHz the bound for the supply's own delay rules
+    result = sightings(rate_hz, kind, 0.3, range(seeds))
+    assert holds(result)
+    assert width(result) <= 4  # at 1 kHz the bound for the supply's own delay rules
 
 
 @pytest.mark.parametrize("rate_hz", [10, 100])
@@ -102,9 +102,9 @@ def test_a_counter_shows_the_marker_as_well(rate_hz: float) -> None:
 
 
 def test_five_thousand_samples_a_second_give_a_millisecond() -> None:
-    found = sightings(5000, ValueKind.INSTANT, 0.5, range(12))
-    assert holds(found)
-    assert max(s.uncertainty_s for s, _ in found) < 0.0015
+    result = sightings(5000, ValueKind.INSTANT, 0.5, range(12))
+    assert holds(result)
+    assert max(s.uncertainty_s for s, _ in result) < 0.0015
 
 
 def test_mutant_with_a_third_of_the_uncertainty_fails_that_bar() -> None:
@@ -112,9 +112,9 @@ def test_mutant_with_a_third_of_the_uncertainty_fails_that_bar() -> None:
 
 
 def test_mutant_with_the_sign_of_the_shift_wrong_fails_that_bar() -> None:
-    found = sightings(20, ValueKind.INSTANT, 0.3, range(20))
-    assert holds(found)
-    assert not holds([(replace(s, shift_s=-s.shift_s), true_s) for s, true_s in found])
+    result = sightings(20, ValueKind.INSTANT, 0.3, range(20))
+    assert holds(result)
+    assert not holds([(replace(s, shift_s=-s.shift_s), true_s) for s, true_s in result])
 
 
 def false_alarms(rate_hz: float, dwell_s: float, seeds: range) -> int:
@@ -202,10 +202,10 @@ def test_a_devices_clock_is_checked_with_what_its_relation_states() -> None:
     channel = replace(seen.channel, clock=Clock.DEVICE, delay_s_max=0.04)
     arrivals = Arrivals(seen.t_ns[::10] - 10**9, seen.t_ns[::10] + 1_000_000)  # a second behind, 1 ms on the way
     device = replace(seen, channel=channel, t_ns=seen.t_ns - 10**9, arrivals=arrivals)
-    found = check(device, MARKER)
-    assert found.agrees
-    assert found.relation_s == pytest.approx(0.02 / 3**0.5, rel=0.01)
-    assert found.sighting.shift_s == pytest.approx(-0.019, abs=0.005)
+    result = check(device, MARKER)
+    assert result.agrees
+    assert result.relation_s == pytest.approx(0.02 / 3**0.5, rel=0.01)
+    assert result.sighting.shift_s == pytest.approx(-0.019, abs=0.005)
 
 
 @pytest.mark.parametrize(("shift_s", "code", "words"), [(0.0, 0, "they agree"), (0.05, 1, "do NOT agree")])

@@ -32,19 +32,19 @@ def store(tmp_path: Path):
 
 def metered(store: Store, meters: Sequence[SteadyMeter], seconds: float = 0.4):
     heard = []
-    with Metering(store, 1, meters, heard.append).during(0) as found:
+    with Metering(store, 1, meters, heard.append).during(0) as result:
         begin_ns = time.monotonic_ns()
         time.sleep(seconds)
         end_ns = time.monotonic_ns()
         time.sleep(0.05)
-    return found, Intervals(begin_ns, end_ns, end_ns, True), heard
+    return result, Intervals(begin_ns, end_ns, end_ns, True), heard
 
 
 def test_each_meters_joules_its_budget_and_its_cost_are_kept_and_the_first_ones_readings_are_the_runs(
     store: Store,
 ) -> None:
-    found, intervals, heard = metered(store, [SteadyMeter("a", Domain.BOARD, 5.0), SteadyMeter("b", Domain.WALL, 6.0)])
-    facts, flags = checked(found, intervals)
+    result, intervals, heard = metered(store, [SteadyMeter("a", Domain.BOARD, 5.0), SteadyMeter("b", Domain.WALL, 6.0)])
+    facts, flags = checked(result, intervals)
     assert not [flag for flag in flags if "disagree" in flag]
     first, second = facts["meters"]
     seconds = (intervals.settled_end_ns - intervals.active_start_ns) / 1e9
@@ -55,15 +55,17 @@ def test_each_meters_joules_its_budget_and_its_cost_are_kept_and_the_first_ones_
     assert all(len(each.whole()) >= 40 for each in store.readings(1)), "0.4 s, a reading every 10 ms"
     assert 0 < first["sampling"]["core_share"] < 1
     assert facts["recording_cpu_s"] > 0
-    assert {each.channel.meter for each in found.primary} == {"a"}
+    assert {each.channel.meter for each in result.primary} == {"a"}
     assert {each.channel.meter for each in store.readings(1)} == {"a", "b"}
     assert all(live.power_w == 5.0 for live in heard)
 
 
 def test_an_energy_that_is_known_already_changes_nothing(store: Store) -> None:
-    found, intervals, _ = metered(store, [SteadyMeter("a", Domain.BOARD, 5.0), SteadyMeter("b", Domain.WALL, 6.0)], 0.1)
-    known = domain_energy(found.primary, intervals.active_start_ns, intervals.settled_end_ns)
-    assert checked(found, intervals, known) == checked(found, intervals)
+    result, intervals, _ = metered(
+        store, [SteadyMeter("a", Domain.BOARD, 5.0), SteadyMeter("b", Domain.WALL, 6.0)], 0.1
+    )
+    known = domain_energy(result.primary, intervals.active_start_ns, intervals.settled_end_ns)
+    assert checked(result, intervals, known) == checked(result, intervals)
 
 
 class HeldUp(SteadyMeter):
@@ -80,8 +82,8 @@ class HeldUp(SteadyMeter):
 def test_late_polls_cost_a_meter_with_a_memory_nothing_and_one_without_its_joules(store: Store) -> None:
     kept, lost = HeldUp("a", Domain.BOARD, 5.0), HeldUp("b", Domain.WALL, 5.0)
     lost.forgets = True
-    found, intervals, _ = metered(store, [kept, lost])
-    first, second = (meter["energy"] for meter in checked(found, intervals)[0]["meters"])
+    result, intervals, _ = metered(store, [kept, lost])
+    first, second = (meter["energy"] for meter in checked(result, intervals)[0]["meters"])
     assert first["settled_j"] == pytest.approx(
         5.0 * (intervals.settled_end_ns - intervals.active_start_ns) / 1e9, rel=1e-6
     )
@@ -90,8 +92,8 @@ def test_late_polls_cost_a_meter_with_a_memory_nothing_and_one_without_its_joule
 
 
 def test_two_meters_of_one_domain_that_differ_beyond_their_uncertainties_are_flagged(store: Store) -> None:
-    found, intervals, _ = metered(store, [SteadyMeter("a", Domain.BOARD, 5.0), SteadyMeter("b", Domain.BOARD, 5.5)])
-    assert any("meters disagree: a says" in flag for flag in checked(found, intervals)[1])
+    result, intervals, _ = metered(store, [SteadyMeter("a", Domain.BOARD, 5.0), SteadyMeter("b", Domain.BOARD, 5.5)])
+    assert any("meters disagree: a says" in flag for flag in checked(result, intervals)[1])
 
 
 def test_a_second_try_of_a_run_leaves_nothing_of_the_first(store: Store) -> None:
@@ -135,8 +137,8 @@ def energy_of(domain: Domain, joules: float | None, uncertainty_j: float = 0.1) 
 )
 def test_disagreement_is_reported_where_both_cannot_be_right(one: Energy, other: Energy, words: str | None) -> None:
     for pair in ((one, other), (other, one)):
-        found = disagreement("x", pair[0], "y", pair[1])
-        assert (found is None) if words is None else (words in (found or ""))
+        result = disagreement("x", pair[0], "y", pair[1])
+        assert (result is None) if words is None else (words in (result or ""))
 
 
 def test_mutant_that_takes_no_uncertainty_into_account_is_noticed() -> None:

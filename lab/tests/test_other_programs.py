@@ -93,52 +93,52 @@ def during(machine: Machine, seconds: float, monkeypatch: pytest.MonkeyPatch, **
 
 
 def test_a_quiet_machine_flags_nothing(machine, monkeypatch):
-    found = during(
+    result = during(
         machine, 10, monkeypatch, cpu_s={LAB: 0.5, DRIVER: 6, SERVER: 2, OTHER: 0.1}, written={OTHER: 50_000}
     )
-    assert found.cpu_share == pytest.approx(0.1 / 20)
-    assert found.own_cpu_s == pytest.approx(8.5)
-    assert found.flags() == []
+    assert result.cpu_share == pytest.approx(0.1 / 20)
+    assert result.own_cpu_s == pytest.approx(8.5)
+    assert result.flags() == []
 
 
 def test_a_busy_program_beside_the_run_is_flagged(machine, monkeypatch):
-    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 6, OTHER: 9.6})
-    assert found.cpu_share == pytest.approx(0.48)
-    assert found.flags() == ["other programs took 48 % of the CPU; the watts are not usable"]
+    result = during(machine, 10, monkeypatch, cpu_s={DRIVER: 6, OTHER: 9.6})
+    assert result.cpu_share == pytest.approx(0.48)
+    assert result.flags() == ["other programs took 48 % of the CPU; the watts are not usable"]
 
 
 @pytest.mark.parametrize(("other_s", "flagged"), [(0.59, False), (0.61, True)])
 def test_the_bound_is_a_tenth_of_what_the_run_itself_used(machine, monkeypatch, other_s, flagged):
-    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 4, SERVER: 1.9, LAB: 0.1, OTHER: other_s})
-    assert bool(found.flags()) == flagged
+    result = during(machine, 10, monkeypatch, cpu_s={DRIVER: 4, SERVER: 1.9, LAB: 0.1, OTHER: other_s})
+    assert bool(result.flags()) == flagged
 
 
 def test_a_run_that_hardly_works_is_not_flagged_for_the_little_that_every_machine_does(machine, monkeypatch):
-    found = during(
+    result = during(
         machine, 10, monkeypatch, cpu_s={DRIVER: 0.05, OTHER: 0.15}, written={DRIVER: 90_000, OTHER: 400_000}
     )
-    assert found.flags() == []
+    assert result.flags() == []
 
 
 def test_children_of_the_run_that_have_ended_are_the_runs_own(machine, monkeypatch):
-    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 2}, ended_children_s=5.0)
-    assert found.own_cpu_s == pytest.approx(7)
-    assert found.cpu_share == pytest.approx(0)
+    result = during(machine, 10, monkeypatch, cpu_s={DRIVER: 2}, ended_children_s=5.0)
+    assert result.own_cpu_s == pytest.approx(7)
+    assert result.cpu_share == pytest.approx(0)
 
 
 @pytest.mark.parametrize(("other_s", "told_s"), [(0, 0), (2, 3), (6, 8)])
 def test_kernel_threads_and_interrupts_work_for_both_sides_as_the_processes_do(machine, monkeypatch, other_s, told_s):
     cpu_s = {DRIVER: 2, OTHER: other_s, WRITEBACK: 1.5 if other_s == 2 else 2}
-    found = during(machine, 10, monkeypatch, cpu_s=cpu_s, interrupts_s=0.5 if other_s == 2 else 0.667)
-    assert found.cpu_s == pytest.approx(told_s, abs=0.02)
+    result = during(machine, 10, monkeypatch, cpu_s=cpu_s, interrupts_s=0.5 if other_s == 2 else 0.667)
+    assert result.cpu_s == pytest.approx(told_s, abs=0.02)
 
 
 def test_bytes_are_distinguished_by_who_made_the_pages_dirty(machine, monkeypatch):
     written = {LAB: 1 * MB, DRIVER: 2 * MB, SERVER: 2 * MB, OTHER: 859 * MB}
-    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5}, written=written, read_bytes=300 * MB)
-    assert found.write_bytes == pytest.approx(859 * MB, abs=PAGE)
-    assert found.read_bytes == pytest.approx(300 * MB, abs=1024)
-    assert found.flags() == [
+    result = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5}, written=written, read_bytes=300 * MB)
+    assert result.write_bytes == pytest.approx(859 * MB, abs=PAGE)
+    assert result.read_bytes == pytest.approx(300 * MB, abs=1024)
+    assert result.flags() == [
         "other programs read 300.0 MB, the run 0.0 MB",
         "other programs wrote 859.0 MB, the run 5.0 MB",
     ]
@@ -147,17 +147,17 @@ def test_bytes_are_distinguished_by_who_made_the_pages_dirty(machine, monkeypatc
 def test_a_counter_that_cannot_be_read_is_missing_and_never_zero(machine, monkeypatch):
     (machine.proc / "vmstat").write_text("nr_free_pages 7\n")
     machine.write = lambda write=machine.write: (write(), (machine.proc / "vmstat").unlink())  # type: ignore[method-assign]
-    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5, OTHER: 9}, written={OTHER: 859 * MB})
-    told = {r.name: (r.value, r.missing_reason) for r in found.responses(1)}
+    result = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5, OTHER: 9}, written={OTHER: 859 * MB})
+    told = {r.name: (r.value, r.missing_reason) for r in result.responses(1)}
     assert told["other_write_bytes"][0] is None
     assert "which process" in str(told["other_write_bytes"][1])
     assert told["other_cpu_share"][0] == pytest.approx(0.45)
 
 
 def test_where_proc_says_nothing_everything_is_missing(tmp_path):
-    found = OtherPrograms.between(look(tmp_path, LAB), look(tmp_path, LAB))
-    assert [r.value for r in found.responses(1)] == [None] * 3
-    assert found.flags() == []
+    result = OtherPrograms.between(look(tmp_path, LAB), look(tmp_path, LAB))
+    assert [r.value for r in result.responses(1)] == [None] * 3
+    assert result.flags() == []
 
 
 @pytest.mark.parametrize(("other_s", "flagged"), [(1.9, False), (2.1, True)])
@@ -166,8 +166,8 @@ def test_a_machine_at_rest_may_have_a_tenth_of_its_cpus_in_use(machine, monkeypa
 
 
 def test_amounts_of_several_executions_are_those_of_one(machine, monkeypatch):
-    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5, OTHER: 5}, written={OTHER: 80 * MB})
-    told = {r.name: r.value for r in found.responses(4)}
+    result = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5, OTHER: 5}, written={OTHER: 80 * MB})
+    told = {r.name: r.value for r in result.responses(4)}
     assert told["other_write_bytes"] == pytest.approx(20 * MB, abs=PAGE)
     assert told["other_cpu_share"] == pytest.approx(0.25)
 
@@ -246,11 +246,11 @@ def test_what_the_study_itself_computes_and_writes_is_not_counted_as_other_progr
     begin = look()
     work = "import time\nwhile time.process_time() < 0.5: pass\nopen('f', 'wb').write(bytes(8_000_000))"
     subprocess.run([sys.executable, "-c", work], cwd=tmp_path, check=True)
-    found = OtherPrograms.between(begin, look())
-    assert found.own_cpu_s is not None
-    assert found.own_cpu_s > 0.45
-    assert found.own_write_bytes is not None
-    assert found.own_write_bytes > 7_000_000
+    result = OtherPrograms.between(begin, look())
+    assert result.own_cpu_s is not None
+    assert result.own_cpu_s > 0.45
+    assert result.own_write_bytes is not None
+    assert result.own_write_bytes > 7_000_000
 
 
 def test_a_scan_reads_the_counters_wherever_they_stand_in_files_of_several_pages(machine: Machine) -> None:
@@ -258,20 +258,20 @@ def test_a_scan_reads_the_counters_wherever_they_stand_in_files_of_several_pages
     lines = "".join(f"nr_counter_{number} {number}\n" for number in range(1000))
     (machine.proc / "vmstat").write_text(f"{lines}nr_dirtied 12\nxpgpgin 9\n{lines}pgpgin 34\npgpgin_more 9\n")
     (machine.proc / str(LAB) / "io").write_text("rchar: 7\nread_bytes: 5\nwrite_bytes: 6\ncancelled_write_bytes: 9\n")
-    found = machine.look()
-    assert found is not None
-    assert (found.write_bytes, found.read_bytes) == (12 * PAGE, 34 * 1024)
-    assert (found.own_read_bytes, found.own_write_bytes) == (5, 6)
-    assert found.cpus == 2
+    result = machine.look()
+    assert result is not None
+    assert (result.write_bytes, result.read_bytes) == (12 * PAGE, 34 * 1024)
+    assert (result.own_read_bytes, result.own_write_bytes) == (5, 6)
+    assert result.cpus == 2
 
 
 def test_a_scan_of_this_machine_agrees_with_its_files() -> None:
-    found = look()
+    result = look()
     counters = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
-    assert found is not None
-    assert found.read_bytes == pytest.approx(int(counters["pgpgin"]) * 1024, rel=0.01)
-    assert found.write_bytes == pytest.approx(int(counters["nr_dirtied"]) * PAGE, rel=0.01)
-    assert found.own_cpu_s == pytest.approx(sum(os.times()[:4]), abs=0.5)
+    assert result is not None
+    assert result.read_bytes == pytest.approx(int(counters["pgpgin"]) * 1024, rel=0.01)
+    assert result.write_bytes == pytest.approx(int(counters["nr_dirtied"]) * PAGE, rel=0.01)
+    assert result.own_cpu_s == pytest.approx(sum(os.times()[:4]), abs=0.5)
 
 
 def test_children_of_every_thread_are_the_runs_own_and_a_thread_that_has_just_ended_hides_none(tmp_path, monkeypatch):
@@ -284,8 +284,8 @@ def test_children_of_every_thread_are_the_runs_own_and_a_thread_that_has_just_en
     machine.parents = {**machine.parents, SERVER: LAB}
     (tmp_path / str(DRIVER) / "task" / str(DRIVER) / "children").write_text("")
     machine.lists_children = False  # leaves those that are there
-    found = during(machine, 10, monkeypatch, cpu_s={DRIVER: 1, SERVER: 3})
-    assert found.own_cpu_s == pytest.approx(4)
+    result = during(machine, 10, monkeypatch, cpu_s={DRIVER: 1, SERVER: 3})
+    assert result.own_cpu_s == pytest.approx(4)
 
 
 def test_a_scan_with_lists_of_children_finds_on_this_machine_what_a_whole_one_finds(monkeypatch):
@@ -307,11 +307,11 @@ def test_kernel_threads_that_cannot_be_seen_have_no_time_and_a_program_of_that_n
     machine = Machine(tmp_path)
     machine.cpu_s |= {KTHREADD: 3.0, WRITEBACK: 5.0}
     machine.write()
-    found = machine.look()
-    assert found is not None
-    assert found.kernel_s == pytest.approx(8)
+    result = machine.look()
+    assert result is not None
+    assert result.kernel_s == pytest.approx(8)
     stat = tmp_path / str(KTHREADD) / "stat"
     stat.write_text(stat.read_text().replace(f" {KERNEL_THREAD} ", " 0 "))
-    found = machine.look()
-    assert found is not None
-    assert found.kernel_s == 0
+    result = machine.look()
+    assert result is not None
+    assert result.kernel_s == 0

@@ -74,12 +74,12 @@ def test_of_several_executions_the_first_stands_still_before_and_the_last_after(
 
 
 def test_the_windows_are_those_of_the_driver() -> None:
-    found = open_database(BOTH, Timing(), Method.MEASURED)
-    assert found.windows.before == (10 * SECOND, 11 * SECOND)
-    assert found.windows.after == (20 * SECOND, 21 * SECOND)
-    assert found.windows.refusal is None
-    assert found.facts == {"core_share": 0.0001}
-    assert found.doubts == ()
+    result = open_database(BOTH, Timing(), Method.MEASURED)
+    assert result.windows.before == (10 * SECOND, 11 * SECOND)
+    assert result.windows.after == (20 * SECOND, 21 * SECOND)
+    assert result.windows.refusal is None
+    assert result.facts == {"core_share": 0.0001}
+    assert result.doubts == ()
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_the_windows_are_those_of_the_driver() -> None:
     ],
 )
 def test_without_windows_the_reason_is_reported(timing: Timing, method: Method, reason: str) -> None:
-    found = open_database([], timing, method)
-    assert reason in (found.windows.refusal or "")
+    result = open_database([], timing, method)
+    assert reason in (result.windows.refusal or "")
     assert open_database(BOTH[:1], timing, method).windows.refusal, "one window alone is no baseline"
 
 

@@ -85,8 +85,8 @@ class Board:
 
 @pytest.fixture
 def board() -> Iterator[Board]:
-    with contextlib.closing(Board()) as found:
-        yield found
+    with contextlib.closing(Board()) as result:
+        yield result
 
 
 @pytest.fixture(autouse=True)

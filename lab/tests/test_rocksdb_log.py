@@ -131,6 +131,6 @@ def test_only_logs_of_rocksdb_count_and_only_what_happened_during_the_run(tmp_pa
     (tmp_path / "db/LOG").write_text("\n".join(lines))
     (tmp_path / "LOG").write_text("LevelDB has a LOG as well\n" + "\n".join(lines[1:]))
     assert log_files(tmp_path) == [tmp_path / "db/LOG"]
-    found = log_events(tmp_path, now_ns - 10 * 10**9, now_ns)
-    assert [(e["event"], e.get("files")) for e in found] == [("database", None), ("level0", 2)]
-    assert all(now_ns - 10**9 < e["monotonic_ns"] <= now_ns + 10**7 for e in found)
+    result = log_events(tmp_path, now_ns - 10 * 10**9, now_ns)
+    assert [(e["event"], e.get("files")) for e in result] == [("database", None), ("level0", 2)]
+    assert all(now_ns - 10**9 < e["monotonic_ns"] <= now_ns + 10**7 for e in result)

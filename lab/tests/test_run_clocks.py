@@ -112,9 +112,9 @@ def kept(store: Store, trace: Trace, clocks: RunClocks, begin_ns: int) -> tuple[
     """The energy of an interval whose ends lie in busy time, as the store has it when the clocks are settled."""
     levels = store.runs(1)[0].levels
     store.record(1, Run(0, 0, levels, "failed", cause="not over"), RunData(traces=[trace]))
-    found = clocks.findings([store.readings(1)], lambda m, c, r: store.relate(1, m, c, r))
+    result = clocks.findings([store.readings(1)], lambda m, c, r: store.relate(1, m, c, r))
     (readings,) = store.readings(1)
-    return energy(readings, *interval_ns(begin_ns)), found.facts, found.flags
+    return energy(readings, *interval_ns(begin_ns)), result.facts, result.flags
 
 
 def interval_ns(begin_ns: int) -> tuple[int, int]:
@@ -145,10 +145,10 @@ def within(found: Energy) -> bool:
 
 @pytest.mark.parametrize("drift", [80e-6, -350e-6])
 def test_the_joules_of_a_square_load_are_found_by_exchanges_with_the_meters_host(store: Store, drift: float) -> None:
-    found, facts, flags = by_exchange(store, drift=drift)
+    result, facts, flags = by_exchange(store, drift=drift)
     assert flags == ()
-    assert within(found)
-    assert "timing" in {line.name for line in found.budget}
+    assert within(result)
+    assert "timing" in {line.name for line in result.budget}
     (told,) = facts["exchanges"]
     # drift_u allows for what a crystal of DRIFT_UNKNOWN gains within a series, which a busy machine makes longer.
     allowed = 3 * told["relation"]["drift_u"] * max(1, abs(drift) / DRIFT_UNKNOWN)
@@ -177,16 +177,16 @@ def test_mutants_fail_that_bar(
     name: str, change: Callable[[ClockRelation], ClockRelation], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutated(monkeypatch, change)
-    found, _, flags = by_exchange(store, drift=400e-6)
-    assert found.energy_j is None or not within(found), name
+    result, _, flags = by_exchange(store, drift=400e-6)
+    assert result.energy_j is None or not within(result), name
     assert flags or "drift" in name, "an offset that is wrong is flagged by when the readings arrive"
 
 
 def test_mutant_that_relates_times_twice_fails_that_bar(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     right = ClockRelation.to_host_ns
     monkeypatch.setattr(ClockRelation, "to_host_ns", lambda self, t: right(self, right(self, t)))
-    found, *_ = by_exchange(store)
-    assert found.energy_j is None
+    result, *_ = by_exchange(store)
+    assert result.energy_j is None
 
 
 def test_a_server_that_stops_answering_is_flagged_and_its_drift_no_longer_known(store: Store) -> None:
@@ -197,9 +197,9 @@ def test_a_server_that_stops_answering_is_flagged_and_its_drift_no_longer_known(
         begin_ns = clocks.ours_ns() + 10 * SECOND
     clocks.ahead_ns += round((RUN_S + 20) * 1e9)
     run.end()
-    found, facts, flags = kept(store, remote(clocks, begin_ns), run, begin_ns)
+    result, facts, flags = kept(store, remote(clocks, begin_ns), run, begin_ns)
     assert any("clock serve" in flag for flag in flags)
-    assert within(found)
+    assert within(result)
     assert facts["exchanges"][0]["series"][1] is None
     assert facts["exchanges"][0]["relation"]["drift_u"] > 5e-5
 
@@ -212,9 +212,9 @@ def test_a_server_that_never_answers_leaves_the_arrivals_and_a_flag(store: Store
     run.begin()
     begin_ns = clocks.ours_ns() + 10 * SECOND
     run.end()
-    found, facts, flags = kept(store, remote(clocks, begin_ns), run, begin_ns)
+    result, facts, flags = kept(store, remote(clocks, begin_ns), run, begin_ns)
     assert len(flags) == 1
-    assert found.energy_j == pytest.approx(TRUE_J, abs=found.uncertainty_k2_j)
+    assert result.energy_j == pytest.approx(TRUE_J, abs=result.uncertainty_k2_j)
     assert facts["meters"][0]["source"] == "arrivals"
 
 
@@ -225,8 +225,8 @@ def test_a_server_with_another_clock_than_the_meters_is_flagged(store: Store) ->
         run.begin()
         begin_ns = clocks.ours_ns() + 10 * SECOND
         run.end()
-    found, _, flags = kept(store, remote(clocks, begin_ns), run, begin_ns)
-    assert found.energy_j is None
+    result, _, flags = kept(store, remote(clocks, begin_ns), run, begin_ns)
+    assert result.energy_j is None
     assert any("where their arrival puts them" in flag for flag in flags)
 
 
@@ -249,14 +249,14 @@ def marked(
 def test_markers_that_agree_with_the_arrivals_make_the_offset_known_to_milliseconds(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found, facts, flags = marked(store, monkeypatch=monkeypatch)
+    result, facts, flags = marked(store, monkeypatch=monkeypatch)
     assert flags == ()
-    assert within(found)
+    assert within(result)
     (meter,) = facts["meters"]
     assert [s["agrees"] for s in meter["sightings"]] == [True, True]
     assert meter["relation"]["offset_s"] < 0.01
     assert "2 of 2 markers seen" in meter["words"]
-    budget = {line.name: line.value_j for line in found.budget}
+    budget = {line.name: line.value_j for line in result.budget}
     steps_j = (BUSY_W - QUIET_W) * meter["relation"]["offset_s"]
     assert steps_j * 0.5 < budget["timing"] < np.hypot(2 * steps_j, 2 * meter["relation"]["drift_u"] * TRUE_J)
 
@@ -270,10 +270,10 @@ def test_mutant_that_moves_by_the_marker_the_wrong_way_fails(store: Store, monke
     right = run_clocks.refined
 
     def wrong(stated: ClockRelation, *rest: object) -> ClockRelation:
-        found = right(stated, *rest)
+        result = right(stated, *rest)
         at_ns = stated.device_ns
-        moved = int(found.to_host_ns(np.array([at_ns]))[0]) - int(stated.to_host_ns(np.array([at_ns]))[0])
-        return replace(found, host_ns=found.host_ns - 2 * moved)
+        moved = int(result.to_host_ns(np.array([at_ns]))[0]) - int(stated.to_host_ns(np.array([at_ns]))[0])
+        return replace(result, host_ns=result.host_ns - 2 * moved)
 
     monkeypatch.setattr(run_clocks, "refined", wrong)
     assert not within(marked(store, monkeypatch=monkeypatch)[0])
@@ -285,20 +285,20 @@ def test_markers_that_disagree_flag_the_run_with_a_message_and_widen_its_uncerta
     right = run_clocks.StoredTrace.by_arrivals.func
     late = property(lambda self: replace(right(self), host_ns=right(self).host_ns + 1_300_000_000, offset_s=0.01))
     monkeypatch.setattr(run_clocks.StoredTrace, "by_arrivals", late)
-    found, facts, flags = marked(store, monkeypatch=monkeypatch)
+    result, facts, flags = marked(store, monkeypatch=monkeypatch)
     assert any("do NOT agree" in flag and "markers seen, shifted by" in flag for flag in flags)
     assert facts["meters"][0]["relation"]["offset_s"] > 0.4
-    assert abs((found.energy_j or 0) - TRUE_J) <= (found.uncertainty_k2_j or 0)
+    assert abs((result.energy_j or 0) - TRUE_J) <= (result.uncertainty_k2_j or 0)
 
 
 def test_a_meter_too_slow_for_the_marker_is_reported_and_not_flagged(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found, facts, flags = marked(store, rate_hz=2.0, monkeypatch=monkeypatch)
+    result, facts, flags = marked(store, rate_hz=2.0, monkeypatch=monkeypatch)
     assert flags == ()
     assert "could not be checked" in facts["meters"][0]["words"]
     assert [s["agrees"] for s in facts["meters"][0]["sightings"]] == [None, None]
-    assert found.energy_j is not None
+    assert result.energy_j is not None
 
 
 def test_a_marker_that_others_prevented_is_reported_and_not_flagged(
@@ -310,9 +310,9 @@ def test_a_marker_that_others_prevented_is_reported_and_not_flagged(
     monkeypatch.setattr(run_clocks, "burst", hindered)
     run = RunClocks(ClockPlan(marker=True))
     run.mark()
-    found = run.findings([], lambda *_: None)
-    assert found.flags == ()
-    assert found.facts["notes"] == ["other programs hold the CPUs"]
+    result = run.findings([], lambda *_: None)
+    assert result.flags == ()
+    assert result.facts["notes"] == ["other programs hold the CPUs"]
 
 
 def steady(clocks: TwoClocks | None, interval_s: float = 0.01) -> SteadyMeter:
@@ -487,14 +487,14 @@ Tie = Callable[[Trace, Sequence[Marker]], tuple[ClockRelation, bool]]
 
 def by_arrivals_and_markers(trace: Trace, markers: Sequence[Marker]) -> tuple[ClockRelation, bool]:
     checks = [check(trace, marker) for marker in markers]
-    found = refined(trace.on_host_clock()[1], markers, checks)
-    assert found is not None
-    return found, all(each.agrees for each in checks)
+    result = refined(trace.on_host_clock()[1], markers, checks)
+    assert result is not None
+    return result, all(each.agrees for each in checks)
 
 
 def by_markers_alone(trace: Trace, markers: Sequence[Marker]) -> tuple[ClockRelation, bool]:
-    found = by_markers(trace, markers)
-    return found.relation, all(found.agrees(seen) for seen in found.sightings)
+    result = by_markers(trace, markers)
+    return result.relation, all(result.agrees(seen) for seen in result.sightings)
 
 
 @pytest.mark.parametrize("tie", [by_arrivals_and_markers, by_markers_alone])

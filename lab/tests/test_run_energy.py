@@ -40,12 +40,12 @@ def values(found: RunEnergies) -> dict[str, float | None]:
 
 def wrong(quiet: Quiet) -> list[str]:
     """Which figures are not those that the trace was made of."""
-    found = values(energies([trace()], RUN, quiet, 1000))
+    result = values(energies([trace()], RUN, quiet, 1000))
     expected = {
         "energy_j": RUN_W * RUN_S, "power_idle_w": IDLE_W, "power_quiet_w": OPEN_W,
         "energy_net_j": (RUN_W - IDLE_W) * RUN_S, "energy_net_quiet_j": (RUN_W - OPEN_W) * RUN_S,
     }  # fmt: skip
-    return [name for name, value in expected.items() if found[name] != pytest.approx(value, rel=1e-6)]
+    return [name for name, value in expected.items() if result[name] != pytest.approx(value, rel=1e-6)]
 
 
 def test_gross_both_baselines_and_both_nets_stand_side_by_side() -> None:
@@ -76,20 +76,20 @@ def test_windows_that_are_not_what_they_should_be_are_noticed(mutant: Quiet, cau
 
 def test_a_window_that_reaches_into_the_run_leaves_net_missing_with_its_reason() -> None:
     early = QuietWindows((at(1), at(2.1)), GOOD.open.after)
-    found = energies([trace()], RUN, dataclasses.replace(GOOD, open=early), 1000)
-    (net,) = (r for r in found.responses if r.name == "energy_net_quiet_j")
+    result = energies([trace()], RUN, dataclasses.replace(GOOD, open=early), 1000)
+    (net,) = (r for r in result.responses if r.name == "energy_net_quiet_j")
     assert net.value is None
     assert "reaches into the run" in (net.missing_reason or "")
 
 
 def test_a_run_without_a_window_has_no_such_net_and_says_why_and_never_zero() -> None:
-    found = energies([trace()], RUN, dataclasses.replace(GOOD, open=QuietWindows(why_none="nobody looked")), 1000)
+    result = energies([trace()], RUN, dataclasses.replace(GOOD, open=QuietWindows(why_none="nobody looked")), 1000)
     for name in (BASELINE_POWER["quiet"], BASELINE_NET["quiet"]):
-        (r,) = (r for r in found.responses if r.name == name)
+        (r,) = (r for r in result.responses if r.name == name)
         assert (r.value, r.uncertainty_k2, r.missing_reason) == (None, None, "nobody looked")
-    assert values(found)["energy_net_j"] == pytest.approx((RUN_W - IDLE_W) * RUN_S)
-    assert found.baselines["quiet"]["before_w"] is None
-    assert found.baselines["quiet"]["missing_reason"] == "nobody looked"
+    assert values(result)["energy_net_j"] == pytest.approx((RUN_W - IDLE_W) * RUN_S)
+    assert result.baselines["quiet"]["before_w"] is None
+    assert result.baselines["quiet"]["missing_reason"] == "nobody looked"
 
 
 def test_windows_without_a_reading_of_this_meter_are_kept_for_another_ones_trace() -> None:
@@ -109,9 +109,9 @@ def test_windows_without_a_reading_of_this_meter_are_kept_for_another_ones_trace
 def test_a_run_without_any_reading_is_flagged_with_the_reason() -> None:
     silent = trace()
     silent = dataclasses.replace(silent, t_ns=silent.t_ns[:0], value=silent.value[:0])
-    found = energies([silent], RUN, GOOD, 1000)
-    assert values(found)["energy_j"] is None
-    assert any(flag.startswith("no energy: ") for flag in found.flags)
+    result = energies([silent], RUN, GOOD, 1000)
+    assert values(result)["energy_j"] is None
+    assert any(flag.startswith("no energy: ") for flag in result.flags)
     assert energies([trace()], RUN, GOOD, 1000).flags == []
 
 
@@ -123,17 +123,17 @@ def test_a_window_too_short_for_a_mean_is_none() -> None:
 
 def test_net_may_be_negative_and_is_not_clamped() -> None:
     hungry = Intervals(at(1), at(1.5), at(1.8), True)
-    found = energies([trace()], hungry, Quiet(GOOD.idle, QuietWindows((at(0.2), at(0.9)), (at(2), at(4)))), 1000)
-    assert values(found)["energy_net_quiet_j"] < 0
+    result = energies([trace()], hungry, Quiet(GOOD.idle, QuietWindows((at(0.2), at(0.9)), (at(2), at(4)))), 1000)
+    assert values(result)["energy_net_quiet_j"] < 0
 
 
 def test_the_windows_and_the_drift_between_them_are_kept() -> None:
-    found = energies([trace()], RUN, GOOD, 1000)
-    idle, quiet = found.baselines["idle"], found.baselines["quiet"]
+    result = energies([trace()], RUN, GOOD, 1000)
+    idle, quiet = result.baselines["idle"], result.baselines["quiet"]
     assert (idle["before_w"], idle["after_w"]) == pytest.approx((1.0, 1.2), rel=1e-3)
     assert (quiet["before_w"], quiet["after_w"]) == pytest.approx((1.4, 1.6), rel=1e-3)
-    spreads = {r.name: r.uncertainty_k2 for r in found.responses}
-    for name, facts in found.baselines.items():
+    spreads = {r.name: r.uncertainty_k2 for r in result.responses}
+    for name, facts in result.baselines.items():
         drift_j = 0.2 / 2 * RUN_S / 3**0.5
         assert facts["net_budget_j"]["baseline drift"] == pytest.approx(drift_j, rel=1e-2)
         assert spreads[BASELINE_NET[name]] >= 2 * drift_j * 0.99

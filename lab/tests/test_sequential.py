@@ -71,8 +71,8 @@ def test_a_clear_difference_stops_at_its_look_and_the_findings_use_the_looks_lev
         assert taken.level == looks([3, 6, 9]).level[1] < 0.05
         noted = store.find(str(experiment.id))
         assert [look["look"] for look in sequential.looks_of(noted)] == [2]
-        found = find(store, noted, look=2)
-        assert found.responses[0].alpha == taken.level
+        result = find(store, noted, look=2)
+        assert result.responses[0].alpha == taken.level
         assert "the study stops" in " ".join(find(store, noted).caveats)
 
 
@@ -85,9 +85,9 @@ def test_the_same_speed_goes_on_to_the_next_look(tmp_path: Path) -> None:
 
 def test_nothing_is_compared_between_looks(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.db", create=True) as store:
-        found = find(store, measured(store, spec(**SPENDING), 4, ratio=5.0))
-    assert "nothing is compared between them" in str(found.responses[0].parts[0].reason)
-    assert {c.letters for c in found.responses[0].cells} == {None}
+        result = find(store, measured(store, spec(**SPENDING), 4, ratio=5.0))
+    assert "nothing is compared between them" in str(result.responses[0].parts[0].reason)
+    assert {c.letters for c in result.responses[0].cells} == {None}
 
 
 @pytest.mark.parametrize(("precision", "enough"), [(1.5, True), (1.001, False)])
@@ -121,9 +121,9 @@ def test_with_every_replication_there_the_last_level_holds_even_if_the_study_was
     tmp_path: Path,
 ) -> None:
     with Store.open(tmp_path / "s.db", create=True) as store:
-        found = find(store, measured(store, spec(**SPENDING), 9, ratio=2.0))
-    assert found.responses[0].alpha == looks([3, 6, 9]).level[2]
-    assert found.responses[0].rankings[0].decided
+        result = find(store, measured(store, spec(**SPENDING), 9, ratio=2.0))
+    assert result.responses[0].alpha == looks([3, 6, 9]).level[2]
+    assert result.responses[0].rankings[0].decided
 
 
 # Stein's two stages within a budget of time.

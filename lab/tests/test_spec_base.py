@@ -253,5 +253,7 @@ def without_folder(spec: Spec) -> Spec:
 
 def test_small_experiments_have_a_base() -> None:
     names = {f"{path.parent.name}/{path.name}" for path in HAVING_A_BASE}
-    found = (REPOSITORY / "experiments").glob("*/*.toml")
-    assert names >= {f"{p.parent.name}/{p.name}" for p in found if p.name in ("small.toml", "loop.toml", "memory.toml")}
+    result = (REPOSITORY / "experiments").glob("*/*.toml")
+    assert names >= {
+        f"{p.parent.name}/{p.name}" for p in result if p.name in ("small.toml", "loop.toml", "memory.toml")
+    }

@@ -512,13 +512,13 @@ SIX = ("--set", "design.replications=3")
 
 def drivers_below(folder: Path) -> list[str]:
     """Command lines of drivers that work in a folder, from /proc."""
-    found = []
+    result = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             words = entry.read_bytes().decode(errors="replace").split("\0")
             if "edgejoule-driver" in words[0] and any(str(folder) in w for w in words):
-                found.append(" ".join(words))
-    return found
+                result.append(" ".join(words))
+    return result
 
 
 def test_a_killed_study_leaves_no_driver_behind(bench: Bench) -> None:

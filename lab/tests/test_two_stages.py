@@ -65,9 +65,9 @@ def blocks_of(design: Spec, rng: np.random.Generator, length_s: float, sd: float
 
 def response(design: Spec, runs: Sequence[Run], blocks: int) -> ResponseFinding:
     plan = SequentialPlan.of(design, 0, blocks)
-    found = respond("active_s", runs, design_of(design), design.analysis, None, plan)
-    assert found is not None
-    return found
+    result = respond("active_s", runs, design_of(design), design.analysis, None, plan)
+    assert result is not None
+    return result
 
 
 def study(design: Spec, rng: np.random.Generator, length_s: float, sd: float) -> ResponseFinding:

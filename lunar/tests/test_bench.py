@@ -36,9 +36,9 @@ def test_every_other_section_runs(tmp_path: Path) -> None:
     names = ["ceilings", "card", "modes", "fragmentation", "volumes", "layers"]
     done = quick("--json", figures, *(word for name in names for word in ("--only", name)))
     assert done.returncode == 0, done.stderr
-    found = json.loads(figures.read_text())
-    assert sorted(found["sections"]) == sorted(names)
-    assert all(found["sections"].values())
-    assert {bar["name"].split(",")[0] for bar in found["bars"] if "mode " in bar["name"]} == {
+    result = json.loads(figures.read_text())
+    assert sorted(result["sections"]) == sorted(names)
+    assert all(result["sections"].values())
+    assert {bar["name"].split(",")[0] for bar in result["bars"] if "mode " in bar["name"]} == {
         f"mode {mode} over none" for mode in ("disorder", "metadata", "data", "full")
     }

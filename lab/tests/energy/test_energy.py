@@ -81,9 +81,9 @@ def worst_error(kind: ValueKind, compute, runs: int = 200) -> float:
         trace = ideal_trace(kind, phase_s=rng.random() * STEP_S)
         start = rng.uniform(0.1, 2.0)
         end = rng.uniform(start + 0.5, 5.8)
-        found = compute(trace, at(start), at(end))
+        result = compute(trace, at(start), at(end))
         exact = total_j(end) - total_j(start)
-        worst = max(worst, abs(found.energy_j / exact - 1) if found.energy_j is not None else math.inf)
+        worst = max(worst, abs(result.energy_j / exact - 1) if result.energy_j is not None else math.inf)
     return worst
 
 
@@ -110,25 +110,25 @@ def test_mutant_without_wraps_fails_that_bar(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_short_gap_is_reported_and_widens_the_uncertainty(kind: ValueKind) -> None:
     trace = ideal_trace(kind)
     whole = energy(trace, at(1), at(5))
-    found = energy(spoiled(trace, 2000, 2100), at(1), at(5))
-    assert found.energy_j == pytest.approx(whole.energy_j, rel=0.03)
-    assert found.coverage == pytest.approx(1 - 0.1 / 4, abs=0.001)
-    assert sum(gap.end_ns - gap.start_ns for gap in found.gaps) == pytest.approx(0.1e9, rel=0.02)
-    assert found.gaps[0].reason == "EIO"
-    assert any("gap" in note for note in found.notes)
-    assert found.uncertainty_k2_j is not None
-    assert abs(found.energy_j - whole.energy_j) < found.uncertainty_k2_j
+    result = energy(spoiled(trace, 2000, 2100), at(1), at(5))
+    assert result.energy_j == pytest.approx(whole.energy_j, rel=0.03)
+    assert result.coverage == pytest.approx(1 - 0.1 / 4, abs=0.001)
+    assert sum(gap.end_ns - gap.start_ns for gap in result.gaps) == pytest.approx(0.1e9, rel=0.02)
+    assert result.gaps[0].reason == "EIO"
+    assert any("gap" in note for note in result.notes)
+    assert result.uncertainty_k2_j is not None
+    assert abs(result.energy_j - whole.energy_j) < result.uncertainty_k2_j
 
 
 @pytest.mark.parametrize("kind", [ValueKind.INSTANT, ValueKind.INTERVAL_MEAN])
 def test_too_many_gaps_are_refused(kind: ValueKind) -> None:
     share = GAP_SHARE_MAX * 1.2
-    found = energy(spoiled(ideal_trace(kind), 2000, 2000 + round(4000 * share)), at(1), at(5))
-    assert found.energy_j is None
-    assert found.uncertainty_k2_j is None
-    assert found.budget == ()
-    assert "no reading" in (found.missing_reason or "")
-    assert found.gaps
+    result = energy(spoiled(ideal_trace(kind), 2000, 2000 + round(4000 * share)), at(1), at(5))
+    assert result.energy_j is None
+    assert result.uncertainty_k2_j is None
+    assert result.budget == ()
+    assert "no reading" in (result.missing_reason or "")
+    assert result.gaps
 
 
 @pytest.mark.parametrize("kind", [ValueKind.INSTANT, ValueKind.INTERVAL_MEAN])
@@ -136,16 +136,16 @@ def test_a_late_poll_is_a_gap_of_a_power_trace(kind: ValueKind) -> None:
     trace = ideal_trace(kind)
     keep = np.r_[0:2000, 2100 : len(trace)]
     late = dataclasses.replace(trace, t_ns=trace.t_ns[keep], value=trace.value[keep])
-    found = energy(late, at(1), at(5))
-    assert [gap.reason for gap in found.gaps] == ["no sample in time"]
+    result = energy(late, at(1), at(5))
+    assert [gap.reason for gap in result.gaps] == ["no sample in time"]
 
 
 def test_an_accumulator_counts_on_through_a_gap_inside() -> None:
-    found = energy(spoiled(ideal_trace(ValueKind.ACCUMULATOR), 2000, 2900), at(1), at(5))
-    assert found.energy_j == pytest.approx(total_j(5.0) - total_j(1.0), rel=1e-6)
-    assert found.coverage == 1.0
-    assert found.gaps == ()
-    assert any("900 of" in note for note in found.notes)
+    result = energy(spoiled(ideal_trace(ValueKind.ACCUMULATOR), 2000, 2900), at(1), at(5))
+    assert result.energy_j == pytest.approx(total_j(5.0) - total_j(1.0), rel=1e-6)
+    assert result.coverage == 1.0
+    assert result.gaps == ()
+    assert any("900 of" in note for note in result.notes)
 
 
 def test_an_accumulator_gap_over_an_end_is_unknown_time() -> None:
@@ -167,9 +167,9 @@ def test_time_outside_the_trace_is_never_filled_silently(kind: ValueKind) -> Non
 @pytest.mark.parametrize("kind", list(ValueKind))
 def test_nearly_no_samples_are_refused_with_the_reason(kind: ValueKind) -> None:
     trace = ideal_trace(kind)
-    found = energy(spoiled(trace, 1, len(trace)), at(1), at(5))
-    assert found.energy_j is None
-    assert "expected at least 2" in (found.missing_reason or "")
+    result = energy(spoiled(trace, 1, len(trace)), at(1), at(5))
+    assert result.energy_j is None
+    assert "expected at least 2" in (result.missing_reason or "")
 
 
 def test_an_interval_must_have_a_length() -> None:
@@ -190,19 +190,19 @@ def test_energy_adds_up_over_neighbouring_intervals(kind: ValueKind) -> None:
 def test_the_budget_has_gain_offset_model_and_their_root_sum_of_squares() -> None:
     trace = ideal_trace(ValueKind.INSTANT)
     rough = dataclasses.replace(trace, channel=channel(ValueKind.INSTANT, gain_rel=0.01, offset_w=0.02, model_rel=0.2))
-    found = energy(rough, at(1), at(5))
-    lines = {line.name: line.value_j for line in found.budget}
-    assert found.energy_j is not None
-    assert lines["gain"] == pytest.approx(0.01 * found.energy_j)
+    result = energy(rough, at(1), at(5))
+    lines = {line.name: line.value_j for line in result.budget}
+    assert result.energy_j is not None
+    assert lines["gain"] == pytest.approx(0.01 * result.energy_j)
     assert lines["offset"] == pytest.approx(0.02 * 4)
-    assert lines["model"] == pytest.approx(0.2 * found.energy_j)
-    assert found.uncertainty_k2_j == pytest.approx(2 * math.hypot(*lines.values()))
+    assert lines["model"] == pytest.approx(0.2 * result.energy_j)
+    assert result.uncertainty_k2_j == pytest.approx(2 * math.hypot(*lines.values()))
 
 
 def test_the_interpolated_ends_of_an_accumulator_are_in_the_budget() -> None:
     coarse = ideal_trace(ValueKind.ACCUMULATOR, step_s=0.05)
-    found = energy(coarse, at(1.02), at(5.02))
-    (line,) = (line for line in found.budget if line.name == "ends")
+    result = energy(coarse, at(1.02), at(5.02))
+    (line,) = (line for line in result.budget if line.name == "ends")
     assert line.value_j == pytest.approx(math.hypot(power_w(1.02), power_w(5.02)) * 0.05 / math.sqrt(12), rel=0.02)
 
 
@@ -224,9 +224,9 @@ def test_channels_of_one_domain_add_up_and_their_gain_is_common() -> None:
 def test_missing_in_one_channel_is_missing_in_the_sum() -> None:
     good = ideal_trace(ValueKind.INSTANT)
     bad = dataclasses.replace(spoiled(good, 2000, 4000), channel=channel(ValueKind.INSTANT, name="second"))
-    found = domain_energy([good, bad], at(1), at(5))
-    assert found.energy_j is None
-    assert "second" in (found.missing_reason or "")
+    result = domain_energy([good, bad], at(1), at(5))
+    assert result.energy_j is None
+    assert "second" in (result.missing_reason or "")
 
 
 def test_meters_and_domains_are_never_mixed() -> None:
@@ -271,10 +271,10 @@ RUN_WEIGHT = (2.2 - 0.75) / (4.5 - 0.75)  # of the window after it
 
 def test_the_interpolated_baseline_is_that_of_the_run_on_the_line_between_the_windows() -> None:
     before, after = windows(ideal_trace(ValueKind.INSTANT))
-    found = interpolated_baseline(before, after, *RUN)
-    assert found.power_w == pytest.approx((1 - RUN_WEIGHT) * before.power_w + RUN_WEIGHT * after.power_w)
-    assert (found.source.start_ns, found.source.end_ns) == RUN
-    assert found.source.power_mean_w == pytest.approx(found.power_w)
+    result = interpolated_baseline(before, after, *RUN)
+    assert result.power_w == pytest.approx((1 - RUN_WEIGHT) * before.power_w + RUN_WEIGHT * after.power_w)
+    assert (result.source.start_ns, result.source.end_ns) == RUN
+    assert result.source.power_mean_w == pytest.approx(result.power_w)
 
 
 def test_both_windows_budgets_enter_net_energy_by_their_weight_and_the_runs_duration() -> None:
@@ -296,9 +296,9 @@ def test_both_windows_budgets_enter_net_energy_by_their_weight_and_the_runs_dura
 
 def test_a_steady_baseline_has_no_drift_and_gaps_of_both_windows_are_kept() -> None:
     trace = dataclasses.replace(ideal_trace(ValueKind.INSTANT), value=np.full(6001, 2.0))
-    found = interpolated_baseline(*windows(trace), *RUN)
-    assert found.power_w == pytest.approx(2.0)
-    assert "baseline drift" not in {line.name for line in found.source.budget}
+    result = interpolated_baseline(*windows(trace), *RUN)
+    assert result.power_w == pytest.approx(2.0)
+    assert "baseline drift" not in {line.name for line in result.source.budget}
     holes = interpolated_baseline(*windows(spoiled(spoiled(trace, 600, 610), 4500, 4510)), *RUN)
     assert len(holes.source.gaps) == 2
     assert holes.source.coverage < 1
@@ -370,9 +370,9 @@ def covered_share(interpolate) -> float:
 
 
 def without_drift(before: Baseline, after: Baseline, t0_ns: int, t1_ns: int) -> Baseline:
-    found = interpolated_baseline(before, after, t0_ns, t1_ns)
-    lines = tuple(line for line in found.source.budget if line.name != "baseline drift")
-    return dataclasses.replace(found, source=dataclasses.replace(found.source, budget=lines))
+    result = interpolated_baseline(before, after, t0_ns, t1_ns)
+    lines = tuple(line for line in result.source.budget if line.name != "baseline drift")
+    return dataclasses.replace(result, source=dataclasses.replace(result.source, budget=lines))
 
 
 def test_an_idle_power_that_jumps_during_the_run_stays_inside_the_net_energys_uncertainty() -> None:

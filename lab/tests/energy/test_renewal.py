@@ -50,8 +50,8 @@ def stairs(rng: np.random.Generator, period_s: float, seconds: float, noise_w: f
 @pytest.mark.parametrize("polls", [3, 3.7, 7.3, 20, 41.5])
 def test_the_period_is_estimated_at_any_ratio_to_the_polls(polls: float) -> None:
     rng = np.random.default_rng(seed())
-    found = [renewal_of(stairs(rng, polls * POLL_S, 80 * polls * POLL_S)) for _ in range(30)]
-    told = [each.period_s / POLL_S for each in found if each]
+    result = [renewal_of(stairs(rng, polls * POLL_S, 80 * polls * POLL_S)) for _ in range(30)]
+    told = [each.period_s / POLL_S for each in result if each]
     assert len(told) >= 28
     assert told == pytest.approx([polls] * len(told), rel=0.04)
 
@@ -114,12 +114,12 @@ def test_a_silence_longer_than_three_renewals_is_a_gap_and_a_shorter_one_is_not(
     whole = stairs(rng, 0.5, 60)
     for lost_s, gaps in ((0.9, 0), (2.4, 1)):
         keep = np.abs((whole.t_ns - ORIGIN_NS) / 1e9 - 30) > lost_s / 2
-        found = energy(
+        result = energy(
             Trace(whole.channel, whole.t_ns[keep], whole.value[keep], POLL_S),
             ORIGIN_NS + 10**10,
             ORIGIN_NS + 5 * 10**10,
         )
-        assert len(found.gaps) == gaps
+        assert len(result.gaps) == gaps
 
 
 def test_the_store_says_the_same_as_the_readings_in_memory() -> None:
@@ -182,16 +182,16 @@ SLOW = slow_instrument(1.0, 0.1, 0.3, 3.0, 120.0)
 
 
 def examined(instrument: Instrument) -> Conformance:
-    found = examine(instrument, SEEDS)
-    print(f"coverage {found.coverage:.1%}, {found.width:.2f} times the RMS error")
-    return found
+    result = examine(instrument, SEEDS)
+    print(f"coverage {result.coverage:.1%}, {result.width:.2f} times the RMS error")
+    return result
 
 
 @pytest.mark.parametrize("instrument", [QUICK, SLOW], ids=["2.5 polls", "10 polls"])
 def test_the_interval_covers_though_the_value_is_polled_faster_than_it_is_renewed(instrument) -> None:
-    found = examined(instrument)
-    assert found.failings == []
-    assert found.flagged == 0  # a slow renewal is no doubt about the run
+    result = examined(instrument)
+    assert result.failings == []
+    assert result.flagged == 0  # a slow renewal is no doubt about the run
 
 
 @pytest.mark.parametrize("instrument", [QUICK, SLOW], ids=["2.5 polls", "10 polls"])

@@ -46,15 +46,15 @@ def places_of(federation: Federation) -> list[str]:
 
 def of_folder(folder: Path) -> list[str]:
     """Command lines of processes that name it."""
-    found = []
+    result = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
         if str(folder) in words:
-            found.append(words)
-    return found
+            result.append(words)
+    return result
 
 
 @pytest.mark.parametrize("elected", [False, True], ids=["static master", "NATS with certificates"])

@@ -46,8 +46,8 @@ def blocks(language: str) -> list[str]:
 
 def block(title: str) -> str:
     """The one whose first line is this comment."""
-    (found,) = [text for text in blocks("[a-z]*") if text.startswith(f"# {title}\n")]
-    return found
+    (result,) = [text for text in blocks("[a-z]*") if text.startswith(f"# {title}\n")]
+    return result
 
 
 def ecod_toml(number: int, federation: str | None = None) -> str:

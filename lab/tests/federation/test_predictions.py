@@ -37,8 +37,8 @@ def printed(events: list[Event], *options: str, code: int = 0) -> str:
 
 
 def row(text: str, *words: str) -> str:
-    (found,) = (line for line in text.splitlines() if line.split()[: len(words)] == list(words))
-    return found
+    (result,) = (line for line in text.splitlines() if line.split()[: len(words)] == list(words))
+    return result
 
 
 def test_jobs_at_home_and_elsewhere_have_errors_of_time_and_energy() -> None:

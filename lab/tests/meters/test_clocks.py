@@ -24,10 +24,10 @@ def arrivals(
 
 @pytest.mark.parametrize("drift", [0.0, 40e-6, -90e-6])
 def test_drift_and_offset_are_found_below_late_arrivals(drift: float) -> None:
-    found = clock_relation(arrivals(1, seconds=300, drift=drift, delay_s=0.002, late_s=0.003), delay_s_max=0.004)
-    assert found.drift == pytest.approx(drift, abs=2e-6)
+    result = clock_relation(arrivals(1, seconds=300, drift=drift, delay_s=0.002, late_s=0.003), delay_s_max=0.004)
+    assert result.drift == pytest.approx(drift, abs=2e-6)
     end_ns = round(300 * (1 - drift) * 1e9)
-    assert (int(found.to_host_ns(np.array([end_ns]))[0]) - BOOT_NS) / 1e9 == pytest.approx(300, abs=0.0005)
+    assert (int(result.to_host_ns(np.array([end_ns]))[0]) - BOOT_NS) / 1e9 == pytest.approx(300, abs=0.0005)
 
 
 def test_the_stated_uncertainty_of_a_time_holds_over_many_seeds() -> None:
@@ -35,19 +35,19 @@ def test_the_stated_uncertainty_of_a_time_holds_over_many_seeds() -> None:
     for seed in range(200):
         rng = np.random.default_rng([seed, 7])
         drift, delay_s = rng.normal(0, 30e-6), rng.uniform(0, 0.004)
-        found = clock_relation(arrivals(seed, seconds=60, drift=drift, delay_s=delay_s, late_s=0.002), 0.004)
+        result = clock_relation(arrivals(seed, seconds=60, drift=drift, delay_s=delay_s, late_s=0.002), 0.004)
         at_s = rng.uniform(0, 60)
-        reported_ns = int(found.to_host_ns(np.array([round(at_s * (1 - drift) * 1e9)]))[0])
+        reported_ns = int(result.to_host_ns(np.array([round(at_s * (1 - drift) * 1e9)]))[0])
         error_s = (reported_ns - BOOT_NS) / 1e9 - at_s
-        errors.append(error_s / found.uncertainty_s(reported_ns))
+        errors.append(error_s / result.uncertainty_s(reported_ns))
     assert np.mean(np.abs(errors) <= 2) >= 0.93
     assert np.sqrt(np.mean(np.square(errors))) > 2 / 3  # nor is it three times too wide
 
 
 def test_a_short_run_does_not_pretend_to_know_the_drift() -> None:
-    found = clock_relation(arrivals(1, seconds=2, drift=50e-6, delay_s=0.0, late_s=0.01), delay_s_max=0.0)
-    assert found.drift == 0.0
-    assert found.drift_u == pytest.approx(100e-6 / np.sqrt(3))
+    result = clock_relation(arrivals(1, seconds=2, drift=50e-6, delay_s=0.0, late_s=0.01), delay_s_max=0.0)
+    assert result.drift == 0.0
+    assert result.drift_u == pytest.approx(100e-6 / np.sqrt(3))
 
 
 def test_a_clock_that_no_crystal_has_is_refused_with_a_message() -> None:

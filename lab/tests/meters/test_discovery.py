@@ -98,8 +98,8 @@ def plugins(*kinds: type, broken_import: bool = False) -> list[EntryPoint]:
 
 
 def test_the_order_is_wall_then_rail_then_counted_then_modelled() -> None:
-    found = discover(plugins=plugins(Modelled, Counted, Rail, Wall))
-    assert [candidate.name for candidate in found] == ["wall", "rail", "counted", "modelled"]
+    result = discover(plugins=plugins(Modelled, Counted, Rail, Wall))
+    assert [candidate.name for candidate in result] == ["wall", "rail", "counted", "modelled"]
 
 
 def test_the_best_usable_meter_is_taken_and_the_refusals_are_reported() -> None:
@@ -147,8 +147,8 @@ def test_unknown_names_are_refused_with_the_known_ones() -> None:
 
 
 def test_a_plug_in_that_fails_to_load_or_probe_is_listed_and_not_fatal() -> None:
-    found = discover(plugins=plugins(Modelled, CrashesWhenProbed, NotAMeter, broken_import=True))
-    reasons = {candidate.name: candidate.availability.reason for candidate in found}
+    result = discover(plugins=plugins(Modelled, CrashesWhenProbed, NotAMeter, broken_import=True))
+    reasons = {candidate.name: candidate.availability.reason for candidate in result}
     assert "ZeroDivisionError: in the plug-in" in reasons["crashes"]
     assert "ModuleNotFoundError" in reasons["broken"]
     assert "contract" in reasons["nothing"]

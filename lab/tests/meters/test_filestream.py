@@ -34,9 +34,9 @@ def powercap(root: Path, energy_uj: str = "5000000\n") -> Path:
 
 
 def blocks(meter: Rapl | Hwmon) -> list[Block]:
-    found = meter.poll()
-    assert all(isinstance(reading, Block) for reading in found), found
-    return [reading for reading in found if isinstance(reading, Block)]
+    result = meter.poll()
+    assert all(isinstance(reading, Block) for reading in result), result
+    return [reading for reading in result if isinstance(reading, Block)]
 
 
 @built

@@ -45,8 +45,8 @@ def test_the_power_register_is_read_in_microwatts(tmp_path: Path) -> None:
 def test_a_chip_without_a_power_file_gives_voltage_times_current(tmp_path: Path) -> None:
     # Linux, Documentation/hwmon/ina3221.rst, "Sysfs entries": in[123]_input mV, curr[123]_input mA
     make(tmp_path, 0, {k: v for k, v in JETSON.items() if not k.startswith("in1_label")})
-    found = values(opened(tmp_path))
-    assert found == {
+    result = values(opened(tmp_path))
+    assert result == {
         "ina3221-1": pytest.approx(5.072 * 1.120),
         "VDD_CPU_GPU_CV": pytest.approx(5.064 * 0.216),
         "VDD_SOC": pytest.approx(5.064 * 0.352),

@@ -45,8 +45,8 @@ def test_columns_and_units_are_taken_from_the_header(tmp_path: Path, header: str
     mark = next(mark for mark in ",;\t" if header.count(mark) == places - 1)
     rows = "".join(mark.join([str(i), *["2"] * (places - 1)]) + "\n" for i in range(3))
     mapping = read_csv(written(tmp_path, f"{header}\n{rows}")).mapping
-    found = {"time": mapping.time, **{str(role): column for role, column in mapping.roles.items()}}
-    assert {name: f"{column.name} in {column.unit}" for name, column in found.items()} == columns
+    result = {"time": mapping.time, **{str(role): column for role, column in mapping.roles.items()}}
+    assert {name: f"{column.name} in {column.unit}" for name, column in result.items()} == columns
 
 
 @pytest.mark.parametrize(
@@ -86,16 +86,16 @@ def test_what_cannot_be_distinguished_is_refused_with_a_message(header: list[str
 
 def test_a_current_with_a_voltage_that_is_given_is_a_power(tmp_path: Path) -> None:
     path = written(tmp_path, "Timestamp(ms),Current(uA),D0-D7\n0,1000,0\n1,2000,0\n2,3000,0\n")  # nRF Power Profiler
-    found = read_csv(path, Mapping(voltage_v=5.0))
-    np.testing.assert_allclose(found.value, [0.005, 0.010, 0.015])
-    assert found.t_ns.tolist() == [0, 1_000_000, 2_000_000]
+    result = read_csv(path, Mapping(voltage_v=5.0))
+    np.testing.assert_allclose(result.value, [0.005, 0.010, 0.015])
+    assert result.t_ns.tolist() == [0, 1_000_000, 2_000_000]
 
 
 def test_comments_decimal_commas_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
     path = written(tmp_path, "\ufeff# made by a logger\n\ntime (s);power (W)\n0,5;1,25\n1,5;2,5\n")
-    found = read_csv(path)
-    assert found.value.tolist() == [1.25, 2.5]
-    assert found.t_ns.tolist() == [0, 1_000_000_000]
+    result = read_csv(path)
+    assert result.value.tolist() == [1.25, 2.5]
+    assert result.t_ns.tolist() == [0, 1_000_000_000]
 
 
 @pytest.mark.parametrize("rows", ["0;1,250\n1;1.5\n", "0.5;1,250\n1.5;2,500\n", "0;1,250.5\n1;2,250.5\n"])
@@ -105,8 +105,8 @@ def test_commas_and_points_among_the_numbers_are_refused(tmp_path: Path, rows: s
 
 
 def test_words_among_decimal_commas_are_missing_numbers(tmp_path: Path) -> None:
-    found = read_csv(written(tmp_path, "time (s);power (W)\n0,5;1,25\n1,5;n.a.\n2,5;2,5\n"))
-    assert np.isnan(found.value).tolist() == [False, True, False]
+    result = read_csv(written(tmp_path, "time (s);power (W)\n0,5;1,25\n1,5;n.a.\n2,5;2,5\n"))
+    assert np.isnan(result.value).tolist() == [False, True, False]
 
 
 def test_times_in_iso_8601_keep_their_nanoseconds_and_their_zone(tmp_path: Path) -> None:
@@ -114,15 +114,15 @@ def test_times_in_iso_8601_keep_their_nanoseconds_and_their_zone(tmp_path: Path)
         tmp_path,
         "time [iso],power_w\n2026-01-01T00:00:00.000000001Z,1\n2026-01-01T01:00:01.5+01:00,2\n2026-01-01T00:00:02,3\n",
     )
-    found = read_csv(path)
-    assert found.t_ns.tolist() == [0, 1_499_999_999, 1_999_999_999]
-    assert found.origin_ns == 1_767_225_600_000_000_001
+    result = read_csv(path)
+    assert result.t_ns.tolist() == [0, 1_499_999_999, 1_999_999_999]
+    assert result.origin_ns == 1_767_225_600_000_000_001
 
 
 def test_a_cell_that_is_no_number_is_missing_with_its_line(tmp_path: Path) -> None:
-    found = read_csv(written(tmp_path, "time_s,power_w\n0,1\n1,\n2,overload\n3,inf\n4,5\n"))
-    assert np.isnan(found.value).tolist() == [False, True, True, True, False]
-    assert found.reasons == {1: "line 3: no number", 2: "line 4: no number", 3: "line 5: no number"}
+    result = read_csv(written(tmp_path, "time_s,power_w\n0,1\n1,\n2,overload\n3,inf\n4,5\n"))
+    assert np.isnan(result.value).tolist() == [False, True, True, True, False]
+    assert result.reasons == {1: "line 3: no number", 2: "line 4: no number", 3: "line 5: no number"}
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ def test_a_part_can_be_named_by_wall_clock(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_is_refused_with_a_message(tmp_path: Path, arguments: tuple, code: int, words: str) -> None:
-    found, _, err = ran(written(tmp_path, RAMP), *arguments)
-    assert found == code
+    result, _, err = ran(written(tmp_path, RAMP), *arguments)
+    assert result == code
     assert words in err
 
 

@@ -45,8 +45,8 @@ def test_without_the_library_it_declines_with_the_fix() -> None:
     def missing() -> Library:
         raise MeterError("pyjoulescope_driver is missing: pip install edgejoule[joulescope]")
 
-    found = Joulescope(make_driver=missing).probe()
-    assert (found.available, found.fix) == (False, "pip install edgejoule[joulescope]")
+    result = Joulescope(make_driver=missing).probe()
+    assert (result.available, result.fix) == (False, "pip install edgejoule[joulescope]")
 
 
 def test_totals_are_on_the_clock_of_the_instrument() -> None:

@@ -34,9 +34,9 @@ def test_a_card_with_a_running_total_counts_joules() -> None:
 
 
 def test_an_older_card_gives_its_power() -> None:
-    found = library()
-    found.counts = False
-    meter = opened(found, "0, 1")
+    result = library()
+    result.counts = False
+    meter = opened(result, "0, 1")
     assert [channel.kind for channel in meter.channels()] == [ValueKind.INSTANT] * 2
     assert [sample.value for sample in meter.poll()] == [61.25, 61.25]
 
@@ -49,20 +49,20 @@ def test_no_card_is_taken_that_was_not_named() -> None:
 
 
 def test_a_lost_card_is_missing_with_the_librarys_message() -> None:
-    found = library()
-    meter = opened(found)
-    found.fault = "GPU is lost"
+    result = library()
+    meter = opened(result)
+    result.fault = "GPU is lost"
     (sample,) = meter.poll()
     assert (sample.value, sample.missing_reason) == (None, "NVML: GPU is lost")
 
 
 def test_the_library_is_let_go_as_often_as_it_was_started() -> None:
-    found = library()
-    meter = opened(found)
-    assert found.users == 1
+    result = library()
+    meter = opened(result)
+    assert result.users == 1
     meter.close()
     meter.close()
-    assert found.users == 0
+    assert result.users == 0
 
 
 def test_a_card_that_is_not_there_is_reported_with_those_that_are() -> None:

@@ -70,10 +70,10 @@ def test_follows_the_contract_and_declines_without_a_server() -> None:
         port = free.getsockname()[1]
     meter = Otii(port=port)
     assert isinstance(meter, Meter)
-    found = meter.probe()
-    assert not found.available
-    assert "cannot be reached" in found.reason
-    assert "Otii 3" in found.fix
+    result = meter.probe()
+    assert not result.available
+    assert "cannot be reached" in result.reason
+    assert "Otii 3" in result.fix
 
 
 def test_what_greets_otherwise_is_no_otii_server() -> None:

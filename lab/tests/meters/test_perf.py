@@ -67,9 +67,9 @@ def test_every_package_has_its_events_and_psys_is_one(tmp_path: Path) -> None:
     make_tree(tmp_path, ALL, cpumask="0,18")
     perf = meter(tmp_path, Counters())
     perf.open()
-    found = [(channel.name, channel.domain) for channel in perf.channels()]
-    assert found[:2] == [("package-0", Domain.PACKAGE), ("package-1", Domain.PACKAGE)]
-    assert sorted(found[2:]) == [
+    result = [(channel.name, channel.domain) for channel in perf.channels()]
+    assert result[:2] == [("package-0", Domain.PACKAGE), ("package-1", Domain.PACKAGE)]
+    assert sorted(result[2:]) == [
         ("core-0", Domain.CORE),
         ("core-1", Domain.CORE),
         ("dram-0", Domain.DRAM),

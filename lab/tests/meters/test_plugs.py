@@ -40,11 +40,11 @@ class Device:
             def do_GET(self) -> None:
                 device.seen.append((self.path, self.headers.get("Authorization")))
                 try:
-                    found = device.answer(self.path)
+                    result = device.answer(self.path)
                 except OSError:
-                    found = 404
-                body = b"" if isinstance(found, int) else found.encode()
-                self.send_response(found if isinstance(found, int) else 200)
+                    result = 404
+                body = b"" if isinstance(result, int) else result.encode()
+                self.send_response(result if isinstance(result, int) else 200)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -129,9 +129,9 @@ def test_a_total_is_reported_when_it_moves_and_is_uncertain_between(device: Devi
     (trace,) = collector.traces()
     assert len(trace) == 10
     assert trace.interval_s == 120.0
-    found = domain_energy([trace], 1_000_000_000 + 150 * 10**9, 1_000_000_000 + 750 * 10**9)
-    assert found.energy_j == pytest.approx(36.0 * 600, abs=found.uncertainty_k2_j or 0)
-    assert not found.gaps
+    result = domain_energy([trace], 1_000_000_000 + 150 * 10**9, 1_000_000_000 + 750 * 10**9)
+    assert result.energy_j == pytest.approx(36.0 * 600, abs=result.uncertainty_k2_j or 0)
+    assert not result.gaps
 
 
 @pytest.mark.parametrize(

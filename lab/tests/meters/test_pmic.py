@@ -98,9 +98,9 @@ def test_a_reading_with_a_rail_less_is_missing() -> None:
     less = "".join(line for line in REAL.splitlines(keepends=True) if "VDD_CORE" not in line)
     pmic = meter(REAL, REAL, less, OSError("vcgencmd has not answered"), REAL)
     pmic.open()
-    found = [pmic.poll()[0] for _ in range(3)]
-    assert [sample.value is None for sample in found] == [True, True, False]
-    assert "VDD_CORE" in (found[0].missing_reason or "")
+    result = [pmic.poll()[0] for _ in range(3)]
+    assert [sample.value is None for sample in result] == [True, True, False]
+    assert "VDD_CORE" in (result[0].missing_reason or "")
 
 
 def test_probe_declines_off_a_pi_and_on_an_older_one() -> None:

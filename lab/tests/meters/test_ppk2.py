@@ -60,10 +60,10 @@ def test_a_bad_option_is_refused_with_a_message(options: dict) -> None:
 
 
 def test_the_calibration_is_read_as_the_vendors_application_does() -> None:
-    found = parse_metadata(METADATA)
-    assert found.by_name["R"].tolist() == [1003.3506, 101.5865, 10.3027, 0.9636, 0.0564]
-    assert found.by_name["GS"][0] == 1.0  # 0 counts as not stored
-    assert found.vdd_v == 5.0
+    result = parse_metadata(METADATA)
+    assert result.by_name["R"].tolist() == [1003.3506, 101.5865, 10.3027, 0.9636, 0.0564]
+    assert result.by_name["GS"][0] == 1.0  # 0 counts as not stored
+    assert result.vdd_v == 5.0
     nominal = parse_metadata("R0: -nan\nEND")
     assert nominal.by_name["R"][0] == 1031.64
 
@@ -74,18 +74,18 @@ def test_a_damaged_calibration_is_refused() -> None:
 
 
 def test_a_current_follows_the_formula_worked_by_hand() -> None:
-    found = parse_metadata("R3: 1.0\nO3: 100\nGS3: 2\nGI3: 0.9\nS3: 0.001\nI3: 0.0002\nUG3: 1.1\nEND")
+    result = parse_metadata("R3: 1.0\nO3: 100\nGS3: 2\nGI3: 0.9\nS3: 0.001\nI3: 0.0002\nUG3: 1.1\nEND")
     x = (8292 - 100) * 1.8 / 163840 / 1.0  # 0.09 A
     expected = 1.1 * (x * (2 * x + 0.9) + 0.001 * 4.0 + 0.0002)
-    got = found.amperes(np.array([8292.0]), np.array([3]), 4.0)
+    got = result.amperes(np.array([8292.0]), np.array([3]), 4.0)
     assert got[0] == pytest.approx(expected, rel=1e-12)
     assert x == pytest.approx(0.09)
 
 
 def test_a_word_is_cut_where_the_vendor_says() -> None:
     word = (0x5A << 24 | 8 << 18 | 3 << 14 | 1234).to_bytes(4, "little")
-    found = WordStream().add(words(8) + word)
-    assert (found.adc[-1], found.range_[-1], found.counter[-1]) == (4936.0, 3, 8)
+    result = WordStream().add(words(8) + word)
+    assert (result.adc[-1], result.range_[-1], result.counter[-1]) == (4936.0, 3, 8)
 
 
 def test_words_are_found_again_wherever_bytes_are_lost_or_added() -> None:
@@ -94,9 +94,9 @@ def test_words_are_found_again_wherever_bytes_are_lost_or_added() -> None:
         data = words(200)
         at = int(rng.integers(4, 780))
         data = data[:at] + rng.bytes(int(rng.integers(0, 9))) + data[at + int(rng.integers(0, 9)) :]
-        found = WordStream().add(data)
-        assert np.count_nonzero(found.adc == 4000) >= 180
-        assert np.count_nonzero(found.adc != 4000) <= 2
+        result = WordStream().add(data)
+        assert np.count_nonzero(result.adc == 4000) >= 180
+        assert np.count_nonzero(result.adc != 4000) <= 2
 
 
 def test_words_in_pieces_are_the_words_in_one() -> None:

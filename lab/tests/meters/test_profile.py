@@ -81,23 +81,23 @@ def test_follows_the_meter_contract(proc: ProcTree, clock: Clock) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
 def test_a_steady_load_gives_the_tables_power(proc: ProcTree, clock: Clock, share: float) -> None:
-    found = whole(run(meter(proc, clock), proc, clock, lambda _: share))
-    assert found.method is Method.MODELLED
-    assert found.power_mean_w == pytest.approx(2.7 + share * 3.7, rel=0.001)
+    result = whole(run(meter(proc, clock), proc, clock, lambda _: share))
+    assert result.method is Method.MODELLED
+    assert result.power_mean_w == pytest.approx(2.7 + share * 3.7, rel=0.001)
 
 
 def test_mutant_that_forgets_what_clipping_cut_off_fails_that_bar(
     proc: ProcTree, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(profile_meter, "CARRY_TICKS_MAX", 0)
-    found = whole(run(meter(proc, clock), proc, clock, lambda _: 0.0))
-    assert found.power_mean_w != pytest.approx(2.7, rel=0.001)
+    result = whole(run(meter(proc, clock), proc, clock, lambda _: 0.0))
+    assert result.power_mean_w != pytest.approx(2.7, rel=0.001)
 
 
 def test_ten_millisecond_ticks_do_not_add_up_over_a_run(proc: ProcTree, clock: Clock) -> None:
-    found = whole(run(meter(proc, clock), proc, clock, lambda step: (step % 7) / 13, polls=2000))
+    result = whole(run(meter(proc, clock), proc, clock, lambda step: (step % 7) / 13, polls=2000))
     exact_w = 2.7 + 3.7 * float(np.mean([(step % 7) / 13 for step in range(2000)]))
-    assert found.energy_j == pytest.approx(exact_w * 100, abs=2 * 3.7 / 4 * 0.01 + 1e-6)
+    assert result.energy_j == pytest.approx(exact_w * 100, abs=2 * 3.7 / 4 * 0.01 + 1e-6)
 
 
 def test_time_a_hypervisor_stole_and_guests_are_not_counted_as_busy_twice(proc: ProcTree, clock: Clock) -> None:
@@ -195,8 +195,8 @@ def test_an_arm_board_without_a_profile_is_modelled_widely_and_says_so(clock: Cl
     ],
 )
 def test_boards_are_distinguished(model: str | None, machine: str, expected: str | None) -> None:
-    found = detected_profile(model, machine)
-    assert (found.name if found else None) == expected
+    result = detected_profile(model, machine)
+    assert (result.name if result else None) == expected
 
 
 @pytest.mark.parametrize("profile", all_profiles(), ids=lambda profile: profile.name)

@@ -50,18 +50,18 @@ def zero_for_none(sample: Sample) -> Sample:
 
 @every_instrument
 def test_without_errors_of_its_own_it_reports_the_joules_that_were_drawn(instrument: Instrument) -> None:
-    found = run_once(instrument, 1, ideal=True)
-    assert found.reason is None
-    assert not found.flags
-    assert abs(found.error_j) / found.known_j <= IDEAL_MAX_REL
+    result = run_once(instrument, 1, ideal=True)
+    assert result.reason is None
+    assert not result.flags
+    assert abs(result.error_j) / result.known_j <= IDEAL_MAX_REL
 
 
 @pytest.mark.parametrize(("instrument", "fault"), FAULTS, ids=[f"{x.name}-{fault}" for x, fault in FAULTS])
 def test_no_fault_makes_a_wrong_figure_without_a_flag(instrument: Instrument, fault: Fault) -> None:
-    found = examine(instrument, range(1, 3), fault)
-    assert found.wrong_unflagged == 0
+    result = examine(instrument, range(1, 3), fault)
+    assert result.wrong_unflagged == 0
     if fault in (Fault.GARBAGE, Fault.DISCONNECT):
-        assert found.flagged == 2
+        assert result.flagged == 2
 
 
 @every_instrument

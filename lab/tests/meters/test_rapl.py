@@ -71,8 +71,8 @@ def test_zones_are_distinguished_by_name_and_the_mmio_double_is_left_out(tree: P
     (tree.root / "intel-rapl").mkdir()
     rapl = meter(tree, clock)
     rapl.open()
-    found = [(channel.name, channel.domain) for channel in rapl.channels()]
-    assert found == [
+    result = [(channel.name, channel.domain) for channel in rapl.channels()]
+    assert result == [
         ("package-0", Domain.PACKAGE),
         ("core-0", Domain.CORE),
         ("uncore-0", Domain.UNCORE),
@@ -89,8 +89,8 @@ def test_energy_is_right_over_several_wraps(tree: PowercapTree, clock: Clock) ->
     rapl.open()
     traces = record(rapl, tree, clock, {"intel-rapl:0": 800.0}, polls=100)  # 40 J a step
     assert np.count_nonzero(np.diff(traces[0].value) < 0) == 14  # the wraps
-    found = domain_energy(traces, *span(traces))
-    assert found.energy_j == pytest.approx(4000.0, abs=0.001)
+    result = domain_energy(traces, *span(traces))
+    assert result.energy_j == pytest.approx(4000.0, abs=0.001)
 
 
 def test_the_modulus_is_one_step_above_the_largest_value(tree: PowercapTree, clock: Clock) -> None:
@@ -143,9 +143,9 @@ def test_a_failed_read_is_missing_with_its_reason_and_costs_no_energy(
     assert failed.value is None
     assert words in (failed.missing_reason or "")
     traces = traces_of(rapl, polls)
-    found = domain_energy(traces, *span(traces))
-    assert found.energy_j == pytest.approx(100.0, rel=1e-5)  # not 212 kJ
-    assert any("2 of 101 readings failed" in note for note in found.notes)
+    result = domain_energy(traces, *span(traces))
+    assert result.energy_j == pytest.approx(100.0, rel=1e-5)  # not 212 kJ
+    assert any("2 of 101 readings failed" in note for note in result.notes)
 
 
 def test_a_counter_unreadable_to_the_end_is_refused_not_guessed(tree: PowercapTree, clock: Clock) -> None:
@@ -160,10 +160,10 @@ def test_a_counter_unreadable_to_the_end_is_refused_not_guessed(tree: PowercapTr
             tree.faults = {"intel-rapl:0": raising(OSError(errno.EIO, "Input/output error"))}
         polls.append(rapl.poll())
     traces = traces_of(rapl, polls)
-    found = domain_energy(traces, *span(traces))
-    assert found.energy_j is None
-    assert found.uncertainty_k2_j is None
-    assert "no reading" in (found.missing_reason or "")
+    result = domain_energy(traces, *span(traces))
+    assert result.energy_j is None
+    assert result.uncertainty_k2_j is None
+    assert "no reading" in (result.missing_reason or "")
 
 
 def test_a_counter_reset_by_a_suspend_is_refused_not_taken_for_a_wrap(tree: PowercapTree, clock: Clock) -> None:
@@ -178,9 +178,9 @@ def test_a_counter_reset_by_a_suspend_is_refused_not_taken_for_a_wrap(tree: Powe
             tree.energy_uj["intel-rapl:0"] = 0.0
         polls.append(rapl.poll())
     traces = traces_of(rapl, polls)
-    found = domain_energy(traces, *span(traces))
-    assert found.energy_j is None
-    assert "reset" in (found.missing_reason or "")
+    result = domain_energy(traces, *span(traces))
+    assert result.energy_j is None
+    assert "reset" in (result.missing_reason or "")
 
 
 def test_a_reader_that_turns_failures_into_zero_is_caught(tree: PowercapTree, clock: Clock) -> None:
@@ -210,9 +210,9 @@ def test_a_gap_longer_than_half_a_wrap_is_flagged_and_longer_than_a_wrap_refused
             tree.draw("intel-rapl:0", 10.0 * seconds)
             polls.append(rapl.poll())
         (trace,) = traces_of(rapl, polls)
-        found = energy(trace, *span([trace]))
-        assert (found.energy_j is not None) is usable
-        assert any("half of what a wrap" in note for note in found.notes) is (pause_s == 150.0)
+        result = energy(trace, *span([trace]))
+        assert (result.energy_j is not None) is usable
+        assert any("half of what a wrap" in note for note in result.notes) is (pause_s == 150.0)
 
 
 def test_probe_declines_with_the_fix_when_reading_is_not_permitted(tree: PowercapTree, clock: Clock) -> None:

@@ -142,8 +142,8 @@ def test_a_frame_that_lost_bytes_costs_no_frame_but_itself() -> None:
     frame = Frame(start="A5 5A", length=14, checksum="crc16-modbus")
     for lost in range(1, 12):
         data = frames(20)
-        found = find_frames(data[: 5 * 14 + 2] + data[5 * 14 + 2 + lost :], frame)
-        assert len(found.frames) == 19
+        result = find_frames(data[: 5 * 14 + 2] + data[5 * 14 + 2 + lost :], frame)
+        assert len(result.frames) == 19
 
 
 def test_bytes_one_at_a_time_make_the_same_values_as_all_at_once() -> None:
@@ -237,9 +237,9 @@ def test_a_real_port_carries_question_and_answer() -> None:
 def test_reports_the_joules_of_an_emulated_board() -> None:
     ideal = run_once(INSTRUMENT, 1, ideal=True)
     assert abs(ideal.error_j) / ideal.known_j < 1e-4
-    found = examine(INSTRUMENT, range(1, 4))
-    assert found.wrong_unflagged == 0
-    assert len(found.reported) == 3
+    result = examine(INSTRUMENT, range(1, 4))
+    assert result.wrong_unflagged == 0
+    assert len(result.reported) == 3
 
 
 @pytest.mark.parametrize("fault", sorted(INSTRUMENT.faults))

@@ -48,9 +48,9 @@ def test_follows_the_meter_contract() -> None:
 
 def test_a_real_frame_is_read_as_another_program_reads_it() -> None:
     assert len(REAL) == 130
-    found = reading_of(REAL)
-    assert (found.model.name, found.power_w) == ("UM34C", 0.121)
-    assert (found.volt, found.ampere) == (pytest.approx(4.84), pytest.approx(0.025))
+    result = reading_of(REAL)
+    assert (result.model.name, result.power_w) == ("UM34C", 0.121)
+    assert (result.volt, result.ampere) == (pytest.approx(4.84), pytest.approx(0.025))
     assert check_byte(REAL) == 0xD4
 
 
@@ -87,13 +87,13 @@ def test_frames_are_found_among_noise_and_in_pieces(seed: int) -> None:
     rng = random.Random(seed)
     sent = [frame(UM25C, 1.0 + i) for i in range(5)]
     noisy = b"".join(bytes(rng.choices(range(0x40), k=rng.randrange(9))) + each for each in sent)
-    rest, found = b"", []
+    rest, result = b"", []
     while noisy:
         size = rng.randrange(1, 200)
         readings, rest, _ = split(rest + noisy[:size])
         noisy = noisy[size:]
-        found += [round(reading.power_w) for reading in readings]
-    assert found == [1, 2, 3, 4, 5], f"seed {seed}"
+        result += [round(reading.power_w) for reading in readings]
+    assert result == [1, 2, 3, 4, 5], f"seed {seed}"
 
 
 def test_each_poll_gives_the_answer_to_the_question_before() -> None:
@@ -150,11 +150,11 @@ def test_a_port_that_is_gone_is_missing_and_opened_again() -> None:
     (sample,) = meter.poll()
     assert "Input/output error" in (sample.missing_reason or "")
     gone = False
-    found = []
+    result = []
     for _ in range(6):
         clock.sleep(0.5)
-        found += meter.poll()
-    assert found[-1].value == 3.0
+        result += meter.poll()
+    assert result[-1].value == 3.0
 
 
 def test_nothing_is_opened_to_look_and_a_wrong_port_is_reported() -> None:

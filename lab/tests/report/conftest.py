@@ -318,7 +318,7 @@ def _trace(start_ns: int, active_s: float, settle_s: float, method: str, rng: np
 def _events(planned: PlannedRun, start_ns: int, active_end: int, settled_end: int) -> list[dict[str, object]]:
     kinds = {"sqlite": ["checkpoint"], "leveldb": ["compaction"], "rocksdb": ["flush", "compaction"]}[planned.database]
     count = 1 + int(6 * WRITES[_workload(planned)])
-    found: list[dict[str, object]] = [
+    result: list[dict[str, object]] = [
         {
             "event": "database", "monotonic_ns": start_ns + int((i + 0.7) / count * (active_end - start_ns)),
             "kind": kinds[i % len(kinds)], "duration_ns": None if planned.database == "sqlite" else 90_000_000,
@@ -326,20 +326,20 @@ def _events(planned: PlannedRun, start_ns: int, active_end: int, settled_end: in
         }
         for i in range(count)
     ]  # fmt: skip
-    return [*found, {"event": "settled", "monotonic_ns": settled_end, "complete": True, "how": "idle", "usage": {}}]
+    return [*result, {"event": "settled", "monotonic_ns": settled_end, "complete": True, "how": "idle", "usage": {}}]
 
 
 def _latencies(database: str, workload: str, rng: np.random.Generator) -> list[Latency]:
     centre_ns = 0.7e9 / THROUGHPUT[database, workload]
-    found = []
+    result = []
     for operation, factor in (("READ", 0.8), ("UPDATE", 1.3)):
         histogram = HdrHistogram(1, 3_600_000_000_000, 3)
         for value in rng.lognormal(np.log(centre_ns * factor), 0.45, 1500):
             histogram.record_value(int(value))
         for value in rng.lognormal(np.log(centre_ns * factor * 15), 0.6, 12):
             histogram.record_value(int(value))
-        found.append(Latency(operation, "service", histogram.encode().decode()))
-    return found
+        result.append(Latency(operation, "service", histogram.encode().decode()))
+    return result
 
 
 MakeStore = Callable[..., Store]

@@ -307,9 +307,9 @@ def test_the_circumstances_of_a_run_are_reported() -> None:
 
 def test_conditions_that_share_a_level_are_named_by_it(make_store) -> None:
     with make_store(threads=(1, 4), method="counted", min_ratio=None) as store:
-        found = find(store, store.find())
-    assert "rocksdb costs the least energy per operation (counted) for read" in found.headline
-    assert "read, threads" not in found.headline
+        result = find(store, store.find())
+    assert "rocksdb costs the least energy per operation (counted) for read" in result.headline
+    assert "read, threads" not in result.headline
 
 
 def test_only_levels_shown_to_be_equal_are_called_equal(make_store) -> None:

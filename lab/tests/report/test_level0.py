@@ -25,8 +25,8 @@ def section(make_store, name: str, **fields: Any) -> str:
     with make_store(workloads=("write",), blocks=2, **fields) as store:
         experiment = store.find()
         html = build(store, experiment, find(store, experiment))
-    found = re.search(rf'<section id="{name}">.*?</section>', html, re.DOTALL)
-    return found[0] if found else ""
+    result = re.search(rf'<section id="{name}">.*?</section>', html, re.DOTALL)
+    return result[0] if result else ""
 
 
 def test_each_cell_with_a_level_0_has_a_picture_of_it_on_common_axes(make_store):

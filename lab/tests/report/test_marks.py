@@ -27,6 +27,6 @@ def test_marks_of_different_kinds_are_never_one() -> None:
 
 def test_a_thousand_checkpoints_are_no_more_marks_than_a_page_has_room_for() -> None:
     marks = checkpoints(*(i / 1000 for i in range(1000)))
-    found = apart(marks, 1.0 / MARKS_ACROSS)
-    assert 100 <= len(found) <= MARKS_ACROSS
-    assert sum(int(m.detail.split()[0]) if "within" in m.detail else 1 for m in found) == 1000
+    result = apart(marks, 1.0 / MARKS_ACROSS)
+    assert 100 <= len(result) <= MARKS_ACROSS
+    assert sum(int(m.detail.split()[0]) if "within" in m.detail else 1 for m in result) == 1000

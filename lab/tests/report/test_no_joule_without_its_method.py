@@ -224,12 +224,12 @@ def parquet_of(store: Store, *words: str) -> Any:
 def walk(store: Store) -> list[str]:
     """Every naked figure, after where it stands."""
     experiment = store.find()
-    found = find(store, experiment)
+    result = find(store, experiment)
     places: dict[str, Callable[[], Iterator[str]]] = {
         "terminal": lambda: text_naked(terminal(store)),
         "progress": lambda: text_naked(progress_lines(store)),
-        "html": lambda: html_naked(build(store, experiment, found)),
-        "report --json": lambda: json_naked(json.loads(json.dumps(found.to_json()))),
+        "html": lambda: html_naked(build(store, experiment, result)),
+        "report --json": lambda: json_naked(json.loads(json.dumps(result.to_json()))),
         "show --json": lambda: json_naked(json.loads(command(store, "--json", of=show))),
         "csv": lambda: csv_naked(command(store, "--csv")),
         "jsonl": lambda: (n for line in command(store, "--jsonl").splitlines() for n in json_naked(json.loads(line))),

@@ -60,12 +60,12 @@ def written(store: Store, folder: Path, *words: str) -> Any:
 def unlike_csv(table: Any, text: str) -> list[str]:
     """Where the table is not what the CSV says."""
     rows = list(csv.DictReader(io.StringIO(text)))
-    found = [] if table.column_names == list(rows[0]) else [f"columns {table.column_names}"]
+    result = [] if table.column_names == list(rows[0]) else [f"columns {table.column_names}"]
     for name in set(table.column_names) & set(rows[0]):
         cells = table.column(name).to_pylist()
         same = [_same(row[name], cell) for row, cell in zip(rows, cells, strict=True)]
-        found += [f"{name}: {rows[i][name]!r} is {cells[i]!r}" for i, alike in enumerate(same) if not alike]
-    return found
+        result += [f"{name}: {rows[i][name]!r} is {cells[i]!r}" for i, alike in enumerate(same) if not alike]
+    return result
 
 
 def _same(text: str, cell: object) -> bool:

@@ -137,13 +137,13 @@ def windows_of(page: str) -> list[dict[str, object]]:
 
 def unlike_the_truth(page: str) -> list[str]:
     """Where the idle and quiet windows of the traces are not those of the runs, in figures and in the pictures."""
-    found = []
+    result = []
     for trace in windows_of(page):
         for kind, ((b0, b1), (a0, a1)) in QUARTER_S.items():
             told = [(start, end) for start, end, name in trace["windows"] if name == kind]
             true = [(b0, b1), (trace["settled"] + a0, trace["settled"] + a1)]
             same = len(told) == 2 and np.allclose(told, true, atol=2e-4)
-            found += [] if same else [f"run {trace['run']}: {kind} {told}, not {true}"]
+            result += [] if same else [f"run {trace['run']}: {kind} {told}, not {true}"]
     for picture in re.findall(r'<div class="plot".*?</svg>', page, re.S):
         places = {}
         for tag in re.findall(r"<rect[^>]*>", picture):
@@ -152,8 +152,8 @@ def unlike_the_truth(page: str) -> list[str]:
             places.setdefault(band[1], []).append((x, x + width))
         order = [places[kind][i] for kind, i in ORDER if len(places.get(kind, [])) > i]
         joined = len(order) == 6 and all(abs(p[1] - q[0]) < 0.15 and q[1] > q[0] for p, q in itertools.pairwise(order))
-        found += [] if joined else [f"the picture has its bands at {places}"]
-    return found
+        result += [] if joined else [f"the picture has its bands at {places}"]
+    return result
 
 
 ORDER = [("idle", 0), ("quiet", 0), ("active", 0), ("settling", 0), ("quiet", 1), ("idle", 1)]

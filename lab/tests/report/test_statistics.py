@@ -90,20 +90,20 @@ def test_energies_of_several_methods_get_no_line(make_store) -> None:
 def test_the_line_is_the_truth_the_runs_were_drawn_from(make_store) -> None:
     """Active power 5.2 W; what settles draws 3.8 W and is not proportional to it."""
     with make_store(**COUNTED) as store:
-        found = find(store, store.find())
-    sqlite = next(line for line in found.lines.regression.lines if line.levels == {"database": "sqlite"})
+        result = find(store, store.find())
+    sqlite = next(line for line in result.lines.regression.lines if line.levels == {"database": "sqlite"})
     assert sqlite.slope == pytest.approx(5.05, abs=0.1)
-    assert found.to_json()["energy_against_time"]["regression"]["tests"][0]["name"] == "equal slopes"
+    assert result.to_json()["energy_against_time"]["regression"]["tests"][0]["name"] == "equal slopes"
 
 
 def test_a_run_that_leaves_something_to_the_next_is_reported(make_store, monkeypatch) -> None:
     with make_store(**COUNTED) as store:
-        found = find(store, store.find())
-    quiet = statistics.checks(found)
+        result = find(store, store.find())
+    quiet = statistics.checks(result)
     assert "No check rejects" in quiet.text
-    part = found.responses[0].parts[0]
+    part = result.responses[0].parts[0]
     object.__setattr__(part.analysis, "serial", type(part.analysis.serial)(0.6, -0.1, 0.001, 45))
-    told = statistics.checks(found)
+    told = statistics.checks(result)
     assert "1 of 12 checks reject an assumption of the model, where about 0.60 would do so by chance" in told.text
     assert "runs depend on the run before" in plain(told.table.rows[0][3])
 
@@ -111,9 +111,9 @@ def test_a_run_that_leaves_something_to_the_next_is_reported(make_store, monkeyp
 @pytest.mark.slow
 def test_270_runs_with_traces_are_a_page_below_a_megabyte(make_store) -> None:
     with make_store(blocks=30, **COUNTED) as store:
-        found = find(store, store.find())
+        result = find(store, store.find())
         begun = time.monotonic()
-        page = build(store, store.find(), found)
+        page = build(store, store.find(), result)
     print(f"{len(page.encode()):,} bytes, {time.monotonic() - begun:.2f} s")
-    assert len(found.runs) == 270
+    assert len(result.runs) == 270
     assert len(page.encode()) < 1_000_000

@@ -217,11 +217,11 @@ def errors(analysis: AnalysisResult, ss_type: SsType, design: Design, answers: d
     any other such.
     """
     sd = math.sqrt(analysis.anova.error_ms)
-    found = {}
+    result = {}
     for key, got in figures(analysis, ss_type, design):
         expected = answers[key]
         if got is None:
-            found[key] = 0.0 if math.isnan(expected) else math.inf
+            result[key] = 0.0 if math.isnan(expected) else math.inf
             continue
         kind = key.rsplit("|", 1)[-1]
         scale = abs(expected)
@@ -229,8 +229,8 @@ def errors(analysis: AnalysisResult, ss_type: SsType, design: Design, answers: d
             scale = max(scale, sd)
         if kind == "p" or key.endswith("_p"):
             scale = max(scale, P_ABSOLUTE / RELATIVE)
-        found[key] = abs(got - expected) / scale if scale else float(got != expected)
-    return found
+        result[key] = abs(got - expected) / scale if scale else float(got != expected)
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -250,10 +250,10 @@ def test_random_designs_are_as_r_computes_them(
     for design, answers in answered:
         if design.holes and ss_type is SsType.III:
             continue
-        found = errors(design.analyse(ss_type), ss_type, design, answers)
-        key = max(found, key=found.__getitem__)
-        worst = max(worst, (f"{design.name} {key}", found[key]), key=lambda item: item[1])
-        figures_compared += len(found)
+        result = errors(design.analyse(ss_type), ss_type, design, answers)
+        key = max(result, key=result.__getitem__)
+        worst = max(worst, (f"{design.name} {key}", result[key]), key=lambda item: item[1])
+        figures_compared += len(result)
     print(f"type {ss_type}: {figures_compared} figures of {len(answered)} designs, worst relative error {worst}")
     assert worst[1] <= RELATIVE
 
@@ -265,8 +265,8 @@ def test_mutant_with_type_i_for_type_ii_is_caught_on_every_unbalanced_design(
     unbalanced = [(d, a) for d, a in answered if not d.balanced and len(d.factors) > 1]
     for design, answers in unbalanced:
         mutant = {key.replace("I|", "II|", 1): value for key, value in answers.items() if key.startswith("I|")}
-        found = errors(design.analyse(SsType.II), SsType.II, design, answers | mutant)
-        assert max(found.values()) > RELATIVE, design.name
+        result = errors(design.analyse(SsType.II), SsType.II, design, answers | mutant)
+        assert max(result.values()) > RELATIVE, design.name
 
 
 @pytest.mark.r

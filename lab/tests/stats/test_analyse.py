@@ -111,18 +111,18 @@ def modelled(**study_fields: object) -> Table:
 
 
 def test_modelled_values_are_never_called_different_without_what_the_model_resolves() -> None:
-    found = analyse(modelled(sd=0.001), "energy_j.modelled", FACTORS, block="block")
-    assert found.modelled
-    assert all(pair.p_adj < 0.05 for pair in found.pairs if pair.a["database"] != pair.b["database"])
-    assert not any(pair.significant for pair in found.pairs)
-    assert all("model" in (pair.why_not or "") for pair in found.pairs)
-    assert {group.letters for group in found.groups} == {None}
-    assert any("--min-ratio" in note for note in found.notes)
-    text = verdict(found)
+    result = analyse(modelled(sd=0.001), "energy_j.modelled", FACTORS, block="block")
+    assert result.modelled
+    assert all(pair.p_adj < 0.05 for pair in result.pairs if pair.a["database"] != pair.b["database"])
+    assert not any(pair.significant for pair in result.pairs)
+    assert all("model" in (pair.why_not or "") for pair in result.pairs)
+    assert {group.letters for group in result.groups} == {None}
+    assert any("--min-ratio" in note for note in result.notes)
+    text = verdict(result)
     assert text.startswith("energy_j (modelled) depends on")
     assert "lowest modelled mean" in text
     assert "significantly" not in text
-    document = found.to_json()
+    document = result.to_json()
     assert document["modelled"] is True
     assert [group["letters"] for group in document["groups"]] == [None] * 6  # type: ignore[attr-defined]
 
@@ -143,8 +143,8 @@ def test_the_caller_can_say_that_a_response_is_modelled_or_that_it_is_not() -> N
 def test_a_method_in_the_name_does_not_hide_which_way_is_better() -> None:
     table = study()
     table["throughput_ops_s.counted"] = table.pop("energy_j")
-    found = analyse(table, "throughput_ops_s.counted", ["database"])
-    assert found.groups[0].levels == {"database": "B"}
+    result = analyse(table, "throughput_ops_s.counted", ["database"])
+    assert result.groups[0].levels == {"database": "B"}
 
 
 def test_min_ratio_lets_larger_differences_pass() -> None:
@@ -233,11 +233,11 @@ def test_the_verdict_names_pairs_that_are_equal_beside_a_difference() -> None:
 
 def test_a_raw_margin_above_the_smallest_mean_calls_nothing_equal() -> None:
     joules = {"energy_j": [0.20, 0.21, 0.19, 0.90, 0.91, 0.89], "f": list("aaabbb")}
-    found = analyse(joules, "energy_j", ["f"], margin=1.05, scale="raw")
-    assert found.pairs[0].significant
-    assert found.pairs[0].equivalent is None
-    assert "equal" not in verdict(found)
-    assert any("the margin of ± 1.05 is not below the smallest mean, 0.2" in note for note in found.notes)
+    result = analyse(joules, "energy_j", ["f"], margin=1.05, scale="raw")
+    assert result.pairs[0].significant
+    assert result.pairs[0].equivalent is None
+    assert "equal" not in verdict(result)
+    assert any("the margin of ± 1.05 is not below the smallest mean, 0.2" in note for note in result.notes)
     assert analyse(joules, "energy_j", ["f"], margin=0.19, scale="raw").pairs[0].equivalent is False
 
 

@@ -32,20 +32,20 @@ def study(seed: int = 1, *, n: int = 8, name: str = "energy_j", ratio: float = 1
 def test_the_declared_test_is_used_whatever_the_checks_say(test: str) -> None:
     skewed = study()
     skewed["energy_j"][0] = 5000.0
-    found = analyse(skewed, "energy_j", ["f"], test=test)
-    assert found.diagnostics.shapiro_wilk.p is not None
-    assert found.diagnostics.shapiro_wilk.p < 0.001
-    assert found.to_json()["test"] == test
-    assert (found.omnibus is None) == (test == "tukey")
-    json.dumps(found.to_json(), allow_nan=False)
+    result = analyse(skewed, "energy_j", ["f"], test=test)
+    assert result.diagnostics.shapiro_wilk.p is not None
+    assert result.diagnostics.shapiro_wilk.p < 0.001
+    assert result.to_json()["test"] == test
+    assert (result.omnibus is None) == (test == "tukey")
+    json.dumps(result.to_json(), allow_nan=False)
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_letters_share_exactly_where_pairs_do_not_differ(test: str) -> None:
     for seed in range(10):
-        found = analyse(study(seed, ratio=1.06), "energy_j", ["f"], test=test)
-        letters = {group.levels["f"]: set(group.letters or "") for group in found.groups}
-        for pair in found.pairs:
+        result = analyse(study(seed, ratio=1.06), "energy_j", ["f"], test=test)
+        letters = {group.levels["f"]: set(group.letters or "") for group in result.groups}
+        for pair in result.pairs:
             assert bool(letters[pair.a["f"]] & letters[pair.b["f"]]) != pair.significant, seed
 
 
@@ -53,13 +53,13 @@ def test_letters_share_exactly_where_pairs_do_not_differ(test: str) -> None:
 def test_modelled_values_get_no_letters_by_any_test_and_are_never_the_same_or_the_best(test: str) -> None:
     margin = {} if test == "kruskal-dunn-holm" else {"margin": 2.0}
     table = study(name="energy_j.modelled")
-    found = analyse(table, "energy_j.modelled", ["f"], test=test, precision=1.01, **margin)  # type: ignore[call-overload]
-    assert {group.letters for group in found.groups} == {None}
-    assert not any(pair.significant for pair in found.pairs)
-    assert {pair.equivalent for pair in found.pairs} == {None}
-    assert found.to_best == ()
-    assert found.precision is None
-    assert "modelled" in verdict(found)
+    result = analyse(table, "energy_j.modelled", ["f"], test=test, precision=1.01, **margin)  # type: ignore[call-overload]
+    assert {group.letters for group in result.groups} == {None}
+    assert not any(pair.significant for pair in result.pairs)
+    assert {pair.equivalent for pair in result.pairs} == {None}
+    assert result.to_best == ()
+    assert result.precision is None
+    assert "modelled" in verdict(result)
     resolved = analyse(table, "energy_j.modelled", ["f"], test=test, min_ratio=1.77)
     differ = {(pair.a["f"], pair.b["f"]): pair.significant for pair in resolved.pairs}
     assert differ == {("b", "a"): False, ("c", "a"): True, ("c", "b"): True}
@@ -90,10 +90,10 @@ def test_lines_that_do_not_exist_are_refused(table: Columns, x: str, message: st
 
 def test_repetitions_on_a_load_are_one_point_of_a_line() -> None:
     table: Columns = {"y": [1.0, 3.0, 5.0, 7.0, 9.5], "x": [1.0, 3.0, 4.0, 6.0, 9.0], "load": list("ppqqr")}
-    found = regression(table, "y", "x", [], repeated=["load"])
+    result = regression(table, "y", "x", [], repeated=["load"])
     plain = regression({"y": [2.0, 6.0, 9.5], "x": [2.0, 5.0, 9.0]}, "y", "x", [])
-    assert found.lines == plain.lines
-    assert found.notes == ("5 runs averaged to 3 points, one for each load",)
+    assert result.lines == plain.lines
+    assert result.notes == ("5 runs averaged to 3 points, one for each load",)
 
 
 def test_two_points_make_a_line_without_an_interval() -> None:
@@ -142,23 +142,23 @@ def test_invalid_looks_are_refused(runs: tuple[int, ...], spending: str, message
 
 def test_a_look_uses_its_own_level_and_says_whether_to_go_on() -> None:
     plan = looks((8, 16), spending="obrien-fleming")
-    found = analyse(study(ratio=1.02), "energy_j", ["f"], looks=plan, look=1)
-    assert found.alpha == plan.level[0] < 0.01
-    assert found.sequential is not None
-    assert not found.sequential.stop
-    assert found.sequential.decided == 2
+    result = analyse(study(ratio=1.02), "energy_j", ["f"], looks=plan, look=1)
+    assert result.alpha == plan.level[0] < 0.01
+    assert result.sequential is not None
+    assert not result.sequential.stop
+    assert result.sequential.decided == 2
     assert analyse(study(ratio=1.5), "energy_j", ["f"], looks=plan, look=1).to_json()["sequential"]["stop"]  # type: ignore[index]
     with pytest.raises(DataError, match="another time than declared"):
         analyse(study(n=9), "energy_j", ["f"], looks=plan, look=1)
 
 
 def test_more_runs_is_an_estimate_with_a_range() -> None:
-    found = analyse(study(), "energy_j", ["f"], precision=1.01)
-    assert found.precision is not None
-    needed, more = found.precision.needed, found.precision.needed.more(8)
+    result = analyse(study(), "energy_j", ["f"], precision=1.01)
+    assert result.precision is not None
+    needed, more = result.precision.needed, result.precision.needed.more(8)
     assert 8 < needed.low < needed.estimate < needed.high
     assert more.estimate == needed.estimate - 8
-    assert found.precision.stein.half_width <= math.log(1.01)
+    assert result.precision.stein.half_width <= math.log(1.01)
     assert runs_needed(1.0, 10, 100.0).estimate == 2
 
 
@@ -189,12 +189,12 @@ def test_neighbours_that_resemble_each_other_show_in_the_autocorrelation() -> No
     noise = rng.normal(size=60)
     drifting = np.convolve(noise, [1, 0.9, 0.8], mode="valid")
     order = np.arange(drifting.size, dtype=float)
-    found, shuffled = lag1(drifting, order), lag1(drifting, rng.permutation(order))
-    assert found is not None
+    result, shuffled = lag1(drifting, order), lag1(drifting, rng.permutation(order))
+    assert result is not None
     assert shuffled is not None
-    assert found.p < 0.01 < shuffled.p
-    assert found.lag1 > 0.4
-    assert found.expected == pytest.approx(-1 / drifting.size, abs=0.01)
+    assert result.p < 0.01 < shuffled.p
+    assert result.lag1 > 0.4
+    assert result.expected == pytest.approx(-1 / drifting.size, abs=0.01)
     assert lag1(np.zeros(9), np.arange(9.0)) is None
 
 
@@ -205,10 +205,10 @@ def test_residuals_of_blocks_alone_are_no_autocorrelation() -> None:
         rng = np.random.default_rng(seed)
         y = rng.normal(size=(10, 4))
         residuals = (y - y.mean(axis=1, keepdims=True)).ravel()
-        found = lag1(residuals, np.arange(40.0), np.repeat(np.arange(10), 4))
-        assert found is not None
-        assert found.expected < -0.15
-        low += found.p < 0.05
+        result = lag1(residuals, np.arange(40.0), np.repeat(np.arange(10), 4))
+        assert result is not None
+        assert result.expected < -0.15
+        low += result.p < 0.05
     assert low / seen <= 0.08
 
 
@@ -222,20 +222,20 @@ def test_order_adds_the_autocorrelation_to_the_checks() -> None:
 def test_the_same_against_the_same_raises_as_many_alarms_as_declared(test: DeclaredTest) -> None:
     rng = np.random.default_rng(3)
     y, member = rng.normal(size=60), np.repeat([0, 1, 2], 20)
-    found = same_against_same(y, member, np.arange(60.0), test, alpha=0.05, seed=1)
-    assert found is not None
-    assert found.false_alarms <= 0.08
-    assert found.ci95[0] <= 0.05
-    assert all(drift.p > 0.01 for drift in found.drifts)
+    result = same_against_same(y, member, np.arange(60.0), test, alpha=0.05, seed=1)
+    assert result is not None
+    assert result.false_alarms <= 0.08
+    assert result.ci95[0] <= 0.05
+    assert all(drift.p > 0.01 for drift in result.drifts)
 
 
 def test_a_drift_shows_between_halves() -> None:
     table = study(n=10)
     for row in range(5, 10):
         table["energy_j"][row] *= 1.5  # type: ignore[operator]
-    found = analyse(table, "energy_j", ["f"], order="run", same_against_same=True)
-    assert found.same is not None
-    drift = {found.groups[d.group].levels["f"]: d.p for d in found.same.drifts}
+    result = analyse(table, "energy_j", ["f"], order="run", same_against_same=True)
+    assert result.same is not None
+    drift = {result.groups[d.group].levels["f"]: d.p for d in result.same.drifts}
     assert drift["a"] < 0.001
     assert min(drift["b"], drift["c"]) > 0.01
 
@@ -246,10 +246,10 @@ def test_share_interval_is_clopper_and_pearsons() -> None:
 
 
 def test_distribution_steps_end_at_one_and_quantiles_are_type_7() -> None:
-    found = distribution(np.array([3.0, 1.0, 2.0, 2.0]))
-    assert found.value == (1.0, 2.0, 3.0)
-    assert found.share == (0.25, 0.75, 1.0)
-    assert found.quantiles[0.25] == pytest.approx(1.75)
+    result = distribution(np.array([3.0, 1.0, 2.0, 2.0]))
+    assert result.value == (1.0, 2.0, 3.0)
+    assert result.share == (0.25, 0.75, 1.0)
+    assert result.quantiles[0.25] == pytest.approx(1.75)
     many = distribution(np.random.default_rng(1).normal(size=50_000))
     assert len(many.value) <= 1000
     assert many.share[-1] == 1.0
@@ -290,18 +290,18 @@ def test_the_critical_value_of_one_comparison_is_students_at_any_level(alpha: fl
 
 
 def test_higher_is_better_turns_the_best_around() -> None:
-    found = analyse(study(), "energy_j", ["f"], better="higher").to_best
-    assert (found[0].levels["f"], found[0].is_best) == ("c", True)
-    assert found[0].difference > 0
-    assert found[-1].ci[1] == 0.0
+    result = analyse(study(), "energy_j", ["f"], better="higher").to_best
+    assert (result[0].levels["f"], result[0].is_best) == ("c", True)
+    assert result[0].difference > 0
+    assert result[-1].ci[1] == 0.0
 
 
 def test_extremes_of_medians_by_level() -> None:
     table = study()
     table["w"] = ["x" if row % 2 else "y" for row in range(24)]
-    found = analyse(table, "energy_j", ["f"], by="w")
-    assert isinstance(found, AnalysisBy)
-    assert [(e.level, e.lowest.levels["f"], e.highest.levels["f"]) for e in found.extremes] == [
+    result = analyse(table, "energy_j", ["f"], by="w")
+    assert isinstance(result, AnalysisBy)
+    assert [(e.level, e.lowest.levels["f"], e.highest.levels["f"]) for e in result.extremes] == [
         ("y", "a", "c"),
         ("x", "a", "c"),
     ]
@@ -319,8 +319,8 @@ def test_groups_without_variance_are_refused_by_tests_that_need_it(
 ) -> None:
     with pytest.raises(DataError, match=message):
         analyse({"y": values, "f": list(levels)}, "y", ["f"], test=test)
-    found = analyse({"y": values, "f": list(levels)}, "y", ["f"], test="kruskal-dunn-holm")
-    json.dumps(found.to_json(), allow_nan=False)
+    result = analyse({"y": values, "f": list(levels)}, "y", ["f"], test="kruskal-dunn-holm")
+    json.dumps(result.to_json(), allow_nan=False)
 
 
 def test_ranks_over_unevenly_filled_cells_are_refused() -> None:
@@ -333,6 +333,6 @@ def test_ranks_over_unevenly_filled_cells_are_refused() -> None:
 def test_a_block_that_the_test_cannot_take_is_said(test: str) -> None:
     table = study()
     table["block"] = [row % 8 for row in range(24)]
-    found = analyse(table, "energy_j", ["f"], block="block", test=test)
-    assert any(f"{test} takes no block" in note for note in found.notes)
-    assert found.anova.rows[0].source == "block"
+    result = analyse(table, "energy_j", ["f"], block="block", test=test)
+    assert any(f"{test} takes no block" in note for note in result.notes)
+    assert result.anova.rows[0].source == "block"

@@ -78,9 +78,9 @@ def test_welch_and_games_howell_are_as_r_computes_them() -> None:
 
 def test_kruskal_wallis_and_dunn_are_as_r_computes_them_with_ties_and_unequal_groups() -> None:
     for name, response, factor in (("InsectSprays", "count", "spray"), ("airquality", "ozone", "month")):
-        found = analyse(load(name, response), response, [factor], scale="raw", test="kruskal-dunn-holm")
-        assert wrong(omnibus(found), GOLDEN[name]["kruskal"]) == []
-        assert pair_figures(found, GOLDEN[name]["dunn"]) == []
+        result = analyse(load(name, response), response, [factor], scale="raw", test="kruskal-dunn-holm")
+        assert wrong(omnibus(result), GOLDEN[name]["kruskal"]) == []
+        assert pair_figures(result, GOLDEN[name]["dunn"]) == []
 
 
 def test_the_documented_rounding_of_the_help_pages() -> None:
@@ -91,20 +91,20 @@ def test_the_documented_rounding_of_the_help_pages() -> None:
 
 def test_mutant_without_the_correction_for_ties_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("edgejoule.stats.ranks._rank_variance", lambda y: y.size * (y.size + 1) / 12)
-    found = analyse(load("InsectSprays", "count"), "count", ["spray"], scale="raw", test="kruskal-dunn-holm")
-    assert wrong(omnibus(found), GOLDEN["InsectSprays"]["kruskal"])
-    assert pair_figures(found, GOLDEN["InsectSprays"]["dunn"])
+    result = analyse(load("InsectSprays", "count"), "count", ["spray"], scale="raw", test="kruskal-dunn-holm")
+    assert wrong(omnibus(result), GOLDEN["InsectSprays"]["kruskal"])
+    assert pair_figures(result, GOLDEN["InsectSprays"]["dunn"])
 
 
 def test_mutant_with_bonferroni_for_holm_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("edgejoule.stats.ranks.holm", lambda p: np.minimum(p * p.size, 1.0))
-    found = analyse(load("InsectSprays", "count"), "count", ["spray"], scale="raw", test="kruskal-dunn-holm")
-    assert pair_figures(found, GOLDEN["InsectSprays"]["dunn"])
+    result = analyse(load("InsectSprays", "count"), "count", ["spray"], scale="raw", test="kruskal-dunn-holm")
+    assert pair_figures(result, GOLDEN["InsectSprays"]["dunn"])
 
 
 def test_mutant_with_one_variance_for_all_is_caught() -> None:
-    found = analyse(load("warpbreaks", "breaks"), "breaks", ["wool", "tension"], scale="raw", test="tukey")
-    assert pair_figures(found, GOLDEN["warpbreaks"]["games_howell"])
+    result = analyse(load("warpbreaks", "breaks"), "breaks", ["wool", "tension"], scale="raw", test="tukey")
+    assert pair_figures(result, GOLDEN["warpbreaks"]["games_howell"])
 
 
 def strata(analysis: AnalysisResult, between: str) -> dict[str, dict[str, float | None]]:
@@ -112,12 +112,12 @@ def strata(analysis: AnalysisResult, between: str) -> dict[str, dict[str, float 
     names = {analysis.anova.residual.source: "Residuals"}
     assert analysis.anova.between is not None
     names[analysis.anova.between.source] = "Residuals"
-    found = {}
+    result = {}
     for row in (*analysis.anova.rows, analysis.anova.between, analysis.anova.residual):
         above = row is analysis.anova.between or row.error == analysis.anova.between.source
         key = f"{between if above else 'Within'}|{names.get(row.source, row.source)}"
-        found[key] = {"df": row.df, "ss": row.ss, "F": row.f, "p": row.p}
-    return found
+        result[key] = {"df": row.df, "ss": row.ss, "F": row.f, "p": row.p}
+    return result
 
 
 def wrong_strata(found: dict[str, dict[str, float | None]], golden: dict[str, dict[str, float | None]]) -> list[str]:
@@ -140,10 +140,10 @@ def test_co2_uptake_with_plants_as_units_is_as_r_prints_it(ss_type: str) -> None
 
 def test_the_oats_of_yates_are_as_r_and_the_textbooks_print_them() -> None:
     table = load("oats", "yield")
-    found = analyse(table, "yield", ["nitrogen", "variety"], scale="raw", unit="plot", block="block")
+    result = analyse(table, "yield", ["nitrogen", "variety"], scale="raw", unit="plot", block="block")
     golden = {key: row for key, row in GOLDEN["oats"].items() if key != "block|Residuals"}
-    assert set(strata(found, "block:variety")) == {*golden, "block:variety|block"}
-    ours = strata(found, "block:variety")
+    assert set(strata(result, "block:variety")) == {*golden, "block:variety|block"}
+    ours = strata(result, "block:variety")
     swapped = {key.replace("nitrogen:variety", "variety:nitrogen"): key for key in golden}
     renamed = {swapped.get(key, key): row for key, row in ours.items()}
     assert wrong_strata(renamed, golden) == []
@@ -154,12 +154,12 @@ def test_the_oats_of_yates_are_as_r_and_the_textbooks_print_them() -> None:
 def test_npk_with_blocks_is_rs_stratum_within_blocks() -> None:
     table = load("npk", "yield")
     factors = [Factor.of(name, table[name]) for name in "NPK"]
-    found = anova(np.array(table["yield"], dtype=float), factors, block=Factor.of("block", table["block"]))
-    for row in found.rows:
+    result = anova(np.array(table["yield"], dtype=float), factors, block=Factor.of("block", table["block"]))
+    for row in result.rows:
         if row.source not in ("block", "N:P:K"):
             golden = GOLDEN["npk"][f"Within|{row.source}"]
             assert wrong({"df": row.df, "ss": row.ss, "F": row.f, "p": row.p}, golden) == []
-    assert next(row for row in found.rows if row.source == "N:P:K").f is None, "it is confounded with the blocks"
+    assert next(row for row in result.rows if row.source == "N:P:K").f is None, "it is confounded with the blocks"
 
 
 def test_mutant_that_takes_repetitions_for_replications_is_caught() -> None:
@@ -194,9 +194,9 @@ def iris(**changes: object) -> Regression:
 
 
 def test_lines_per_species_are_as_r_fits_them() -> None:
-    found = lines_of(iris())
+    result = lines_of(iris())
     for group, expected in GOLDEN["iris"].items():
-        assert wrong(found[group], expected) == []
+        assert wrong(result[group], expected) == []
 
 
 def test_mutant_that_forgets_a_df_of_a_line_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,7 +309,7 @@ def group_figures(design: Design, margin: float = 0.8) -> dict[str, float | None
     tukey = analyse(design.columns, "y", ["g"], scale="raw")
     assert welch.omnibus is not None
     assert ranks.omnibus is not None
-    found: dict[str, float | None] = {
+    result: dict[str, float | None] = {
         "welch_F": welch.omnibus.statistic, "welch_df2": welch.omnibus.df2, "welch_p": welch.omnibus.p,
         "kruskal_H": ranks.omnibus.statistic, "kruskal_p": ranks.omnibus.p,
     }  # fmt: skip
@@ -319,29 +319,29 @@ def group_figures(design: Design, margin: float = 0.8) -> dict[str, float | None
         sign, (a, b) = (1, (a, b)) if a < b else (-1, (b, a))
         low, high = sorted((sign * low, sign * high))
         key = f"{a}|{b}"
-        found |= {f"gh_df|{key}": pair.df, f"gh_p|{key}": pair.p_adj, f"gh_low|{key}": low, f"gh_high|{key}": high}
-        found |= {f"tost_p|{key}": pair.p_equivalent, f"hedges|{key}": sign * (pair.effect or 0.0)}
+        result |= {f"gh_df|{key}": pair.df, f"gh_p|{key}": pair.p_adj, f"gh_low|{key}": low, f"gh_high|{key}": high}
+        result |= {f"tost_p|{key}": pair.p_equivalent, f"hedges|{key}": sign * (pair.effect or 0.0)}
     for pair in ranks.pairs:
         (a,), (b,) = pair.a.values(), pair.b.values()
         sign, (a, b) = (1, (a, b)) if a < b else (-1, (b, a))
-        found |= {f"dunn_p|{a}|{b}": pair.p_adj, f"cliff|{a}|{b}": sign * (pair.effect or 0.0)}
+        result |= {f"dunn_p|{a}|{b}": pair.p_adj, f"cliff|{a}|{b}": sign * (pair.effect or 0.0)}
     for group in welch.groups:
         (name,) = group.levels.values()
         others = np.array([g.n for g in welch.groups if g is not group])
-        found |= {f"own_low|{name}": group.ci95[0], f"own_high|{name}": group.ci95[1]}
-        found[f"dunnett|{name}"] = one_sided_dunnett(np.sqrt(others / (others + group.n)), tukey.anova.error_df, 0.05)
-    return found
+        result |= {f"own_low|{name}": group.ci95[0], f"own_high|{name}": group.ci95[1]}
+        result[f"dunnett|{name}"] = one_sided_dunnett(np.sqrt(others / (others + group.n)), tukey.anova.error_df, 0.05)
+    return result
 
 
 @pytest.mark.r
 def test_random_groups_are_as_r_computes_them(answered: list[tuple[Design, dict[str, float]]]) -> None:
     count = 0
     for design, answers in of_kind(answered, "groups"):
-        found = group_figures(design)
+        result = group_figures(design)
         if len(set(design.columns["g"])) == 2:  # a single comparison has no correlation; R's l is no matter
-            assert math.isclose(found["dunnett|G0"] or 0.0, answers["dunnett|G0"], rel_tol=RELATIVE)
-        assert wrong(found, answers) == [], design.name
-        count += len(found)
+            assert math.isclose(result["dunnett|G0"] or 0.0, answers["dunnett|G0"], rel_tol=RELATIVE)
+        assert wrong(result, answers) == [], design.name
+        count += len(result)
     print(f"{count} figures of groups are R's")
 
 
@@ -364,17 +364,17 @@ def test_mutant_margin_and_mutant_df_are_caught_on_random_groups(
 
 def line_figures(design: Design) -> dict[str, float | None]:
     fitted = regression(design.columns, "y", "x", ["g"])
-    found: dict[str, float | None] = {}
+    result: dict[str, float | None] = {}
     for line in fitted.lines:
         (name,) = line.levels.values()
         assert line.slope_ci is not None
         assert line.intercept_ci is not None
-        found |= {f"slope|{name}": line.slope, f"intercept|{name}": line.intercept, f"r2|{name}": line.r2}
-        found |= {f"slope_low|{name}": line.slope_ci[0], f"slope_high|{name}": line.slope_ci[1]}
-        found |= {f"intercept_low|{name}": line.intercept_ci[0], f"intercept_high|{name}": line.intercept_ci[1]}
+        result |= {f"slope|{name}": line.slope, f"intercept|{name}": line.intercept, f"r2|{name}": line.r2}
+        result |= {f"slope_low|{name}": line.slope_ci[0], f"slope_high|{name}": line.slope_ci[1]}
+        result |= {f"intercept_low|{name}": line.intercept_ci[0], f"intercept_high|{name}": line.intercept_ci[1]}
     for test in fitted.tests:
-        found |= {f"F|{test.name}": test.f, f"p|{test.name}": test.p, f"df2|{test.name}": test.df2}
-    return found
+        result |= {f"F|{test.name}": test.f, f"p|{test.name}": test.p, f"df2|{test.name}": test.df2}
+    return result
 
 
 @pytest.mark.r
@@ -384,18 +384,18 @@ def test_random_lines_are_as_r_fits_them(answered: list[tuple[Design, dict[str, 
 
 
 def plot_figures(design: Design) -> dict[str, float | None]:
-    found = analyse(design.columns, "y", ["a", "b"], scale="raw", unit="load")
-    rows = {row.source: row for row in found.anova.rows}
-    between = found.anova.between
+    result = analyse(design.columns, "y", ["a", "b"], scale="raw", unit="load")
+    rows = {row.source: row for row in result.anova.rows}
+    between = result.anova.between
     assert between is not None
     per_load = len(set(map(str, design.columns["b"])))
     figures: dict[str, float | None] = {f"{name}|F": row.f for name, row in rows.items()}
     figures |= {f"{name}|p": row.p for name, row in rows.items()}
-    figures |= {"ms_within": found.anova.error_ms, "df_within": found.anova.error_df}
+    figures |= {"ms_within": result.anova.error_ms, "df_within": result.anova.error_df}
     figures |= {"ms_between": (between.ms or 0.0) / per_load, "df_between": between.df}
     if "holes" not in design.name:
         figures |= {f"aov|{name}|F": row.f for name, row in rows.items()} | {"aov|ss_between": between.ss}
-    for pair in found.pairs:
+    for pair in result.pairs:
         a, b = ",".join(pair.a.values()), ",".join(pair.b.values())
         for sign, first, second in ((1, a, b), (-1, b, a)):
             figures[f"diff|{first}|{second}"] = sign * pair.difference
@@ -407,9 +407,9 @@ def plot_figures(design: Design) -> dict[str, float | None]:
 def test_random_split_plots_are_as_r_computes_them(answered: list[tuple[Design, dict[str, float]]]) -> None:
     count = 0
     for design, answers in of_kind(answered, "plots"):
-        found = plot_figures(design)
-        assert wrong(found, answers) == [], design.name
-        count += len(found)
+        result = plot_figures(design)
+        assert wrong(result, answers) == [], design.name
+        count += len(result)
     print(f"{count} figures of split plots are R's")
 
 

@@ -58,27 +58,27 @@ def test_letters_are_valid_on_1000_random_matrices() -> None:
         rng = random.Random(seed)
         differ = random_matrix(rng, rng.randint(1, 14), rng.choice([0.1, 0.3, 0.5, 0.7, 0.9]))
         order = rng.sample(range(len(differ)), len(differ))
-        found = compact_letters(differ, order)
-        assert faults(differ, found) == [], f"seed {seed}"
-        assert surplus(differ, found) == [], f"seed {seed}"
-        most = max(most, len({symbol for text in found for symbol in split_letters(text)}))
+        result = compact_letters(differ, order)
+        assert faults(differ, result) == [], f"seed {seed}"
+        assert surplus(differ, result) == [], f"seed {seed}"
+        most = max(most, len({symbol for text in result for symbol in split_letters(text)}))
     assert most > 10
 
 
 @pytest.mark.parametrize("count", [28, 54, 60, 130])
 def test_letters_are_valid_beyond_26(count: int) -> None:
     differ = sliding_window(count, 1)
-    found = compact_letters(differ)
-    assert faults(differ, found) == []
-    assert len({symbol for text in found for symbol in split_letters(text)}) == count - 1
+    result = compact_letters(differ)
+    assert faults(differ, result) == []
+    assert len({symbol for text in result for symbol in split_letters(text)}) == count - 1
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_letters_are_valid_on_dense_matrices_that_need_more_than_26(seed: int) -> None:
     differ = random_matrix(random.Random(seed), 24, 0.5)
-    found = compact_letters(differ)
-    assert faults(differ, found) == []
-    assert len({symbol for text in found for symbol in split_letters(text)}) > 26
+    result = compact_letters(differ)
+    assert faults(differ, result) == []
+    assert len({symbol for text in result for symbol in split_letters(text)}) > 26
 
 
 @given(st.lists(st.integers(min_value=0, max_value=400), min_size=1, max_size=8))
@@ -150,6 +150,6 @@ def test_mutants_are_caught(monkeypatch: pytest.MonkeyPatch, step: str, mutant: 
     for seed in range(60):
         rng = random.Random(seed)
         differ = random_matrix(rng, 6, 0.4)
-        found = compact_letters(differ)
-        caught = caught or bool(faults(differ, found) or surplus(differ, found))
+        result = compact_letters(differ)
+        caught = caught or bool(faults(differ, result) or surplus(differ, result))
     assert caught

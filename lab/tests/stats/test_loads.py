@@ -33,12 +33,12 @@ FACTORS = ["database", "workload"]
 
 
 def test_the_notes_say_what_lies_between_loads_and_what_on_them() -> None:
-    found = analyse(shared(), "y", FACTORS, unit="load")
-    assert found.notes[0].startswith(
+    result = analyse(shared(), "y", FACTORS, unit="load")
+    assert result.notes[0].startswith(
         "48 runs on 8 loads (column load): database differs between them, workload changes"
     )
-    assert found.unit == "load"
-    assert [group.n for group in found.groups] == [4, 4, 4, 4]
+    assert result.unit == "load"
+    assert [group.n for group in result.groups] == [4, 4, 4, 4]
 
 
 def test_more_repetitions_add_no_degree_of_freedom() -> None:
@@ -51,10 +51,10 @@ def test_more_repetitions_add_no_degree_of_freedom() -> None:
 def test_with_all_factors_between_loads_one_value_per_load_is_analysed_by_any_test() -> None:
     table = shared(workloads="X")
     for test in ("tukey", "games-howell", "kruskal-dunn-holm"):
-        found = analyse(table, "y", ["database"], unit="load", test=test)
-        assert found.n == 8
-        assert found.unit == "load"
-        assert found.to_json()["unit"] == "load"
+        result = analyse(table, "y", ["database"], unit="load", test=test)
+        assert result.n == 8
+        assert result.unit == "load"
+        assert result.to_json()["unit"] == "load"
     tukey = analyse(table, "y", ["database"], unit="load", scale="raw")
     means: Columns = {"y": [], "database": []}
     for load in dict.fromkeys(table["load"]):
@@ -66,15 +66,15 @@ def test_with_all_factors_between_loads_one_value_per_load_is_analysed_by_any_te
 
 
 def test_a_factor_that_changes_on_loads_is_compared_more_exactly_than_one_between_them() -> None:
-    found = analyse(shared(seed=3), "y", FACTORS, unit="load")
+    result = analyse(shared(seed=3), "y", FACTORS, unit="load")
     width = {}
     for compare in FACTORS:
         pair = analyse(shared(seed=3), "y", FACTORS, unit="load", compare=[compare]).pairs[0]
         assert pair.ci is not None
         width[compare] = pair.ci[1] - pair.ci[0]
     assert width["workload"] < width["database"] / 2
-    assert found.anova.rows[0].error == "residual between load"
-    assert found.anova.rows[1].error == "residual within load"
+    assert result.anova.rows[0].error == "residual between load"
+    assert result.anova.rows[1].error == "residual within load"
 
 
 def test_with_all_factors_on_loads_a_load_is_a_block() -> None:
@@ -90,8 +90,8 @@ def test_with_all_factors_on_loads_a_load_is_a_block() -> None:
 
 
 def test_blocks_of_loads_leave_the_error_between_loads() -> None:
-    found = analyse(shared(), "y", FACTORS, unit="load", block="block")
-    assert [(row.source, row.df) for row in found.anova.table][:3] == [
+    result = analyse(shared(), "y", FACTORS, unit="load", block="block")
+    assert [(row.source, row.df) for row in result.anova.table][:3] == [
         ("block", 3),
         ("database", 1),
         ("residual between load", 3),
@@ -99,21 +99,21 @@ def test_blocks_of_loads_leave_the_error_between_loads() -> None:
 
 
 def test_a_block_that_changes_on_a_load_is_averaged_over_and_said() -> None:
-    found = analyse(shared(), "y", FACTORS, unit="load", block="run")
-    assert any("run changes on a load" in note for note in found.notes)
-    assert found.block is None
+    result = analyse(shared(), "y", FACTORS, unit="load", block="run")
+    assert any("run changes on a load" in note for note in result.notes)
+    assert result.block is None
 
 
 def test_a_load_without_some_runs_is_used_and_said() -> None:
     table = shared(cells={("A", 1, "X"), ("B", 2, "Y")})
-    found = analyse(table, "y", FACTORS, unit="load")
-    assert any("2 of 16 combinations of load and cell have no run" in note for note in found.notes)
-    assert found.anova.error_df == 4
+    result = analyse(table, "y", FACTORS, unit="load")
+    assert any("2 of 16 combinations of load and cell have no run" in note for note in result.notes)
+    assert result.anova.error_df == 4
 
 
 def test_by_leaves_one_analysis_per_level() -> None:
-    found = analyse(shared(), "y", FACTORS, unit="load", by="workload", test="games-howell")
-    assert [part.n for part in found.analyses.values()] == [8, 8]
+    result = analyse(shared(), "y", FACTORS, unit="load", by="workload", test="games-howell")
+    assert [part.n for part in result.analyses.values()] == [8, 8]
 
 
 def test_the_verdict_uses_each_rows_own_error() -> None:

@@ -11,8 +11,8 @@ PAGE = (Path(__file__).parents[3] / "docs/how-to/printed-anova-tables.md").read_
 
 
 def block(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    return str(found)
+    (result,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    return str(result)
 
 
 def script_prints(folder: Path, table: str) -> str:

@@ -63,8 +63,8 @@ def false_alarms(
         y = np.array(table["y"], dtype=float)
         factors = [Factor.of(name, table[name]) for name in ("database", "workload")]
         loads = average_repetitions(y, factors, None, Factor.of("load", table["load"]))
-        found = split_plot(loads).anova if unit else anova(y, factors)
-        row = next(row for row in found.rows if row.source == source)
+        result = split_plot(loads).anova if unit else anova(y, factors)
+        row = next(row for row in result.rows if row.source == source)
         alarms += row.p is not None and row.p < 0.05
     print(f"seed {seed}: {100 * alarms / count:.2f} % of {count} true nulls of {source} called false, unit={unit}")
     return alarms / count
@@ -290,8 +290,8 @@ def test_the_simulation_asks_what_analyse_answers() -> None:
     for _ in range(6):
         y = rng.normal(np.repeat([0.0, 1.0, 2.0], [4, 5, 6]), 1)
         for test in ("tukey", "games-howell", "kruskal-dunn-holm"):
-            found = analyse({"y": list(map(float, y)), "f": names}, "y", ["f"], scale="raw", test=test)
-            assert any(pair.significant for pair in found.pairs) == alarm(y, Factor.of("f", names), test)
+            result = analyse({"y": list(map(float, y)), "f": names}, "y", ["f"], scale="raw", test=test)
+            assert any(pair.significant for pair in result.pairs) == alarm(y, Factor.of("f", names), test)
 
 
 @pytest.mark.slow
@@ -317,8 +317,8 @@ def coverage_of_best(seed: int, critical: Callable[[float], float], count: int =
         estimates = Estimates(
             rng.normal(truth, 1 / np.sqrt(n)), np.diag(ms / n), np.full(4, float(df)), np.full((4, 4), float(df)), df
         )
-        found = to_best(estimates, (), alpha=critical(0.05), higher_is_better=False)
-        covered += all(best.low <= true <= best.high for best, true in zip(found, to_others, strict=True))
+        result = to_best(estimates, (), alpha=critical(0.05), higher_is_better=False)
+        covered += all(best.low <= true <= best.high for best, true in zip(result, to_others, strict=True))
     print(f"seed {seed}: {100 * covered / count:.2f} % of the best covered")
     return covered / count
 

@@ -134,13 +134,13 @@ def test_only_a_finished_run_is_repeated(tmp_path: Path) -> None:
 def test_findings_and_report_count_one_attempt_and_show_both(tmp_path: Path) -> None:
     store, number = small_store(tmp_path / "s.db")
     repeat(store, number, 99.0)
-    found = find(store, store.find())
-    assert [run.number for run in found.runs].count(3) == 2
-    assert [run.circumstances for run in found.runs if run.number == 3] == [
+    result = find(store, store.find())
+    assert [run.number for run in result.runs].count(3) == 2
+    assert [run.circumstances for run in result.runs if run.number == 3] == [
         "attempt 1, set aside: another one counts", "attempt 2, counts",
     ]  # fmt: skip
-    assert sum(cell.n for cell in found.response("energy_j").cells) == 6
-    assert any("the first whose conditions were in order counts" in words for words in found.caveats)
+    assert sum(cell.n for cell in result.response("energy_j").cells) == 6
+    assert any("the first whose conditions were in order counts" in words for words in result.caveats)
 
 
 SPEC = """

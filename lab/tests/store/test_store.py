@@ -158,9 +158,9 @@ def test_resume_finds_the_same_spec_only_while_runs_are_left(tmp_path: Path) -> 
     store, experiment = with_experiment(tmp_path / "s.db", small_spec())
     assert store.unfinished(small_spec(seed=2)) is None
     for index in range(3):
-        found = store.unfinished(small_spec())
-        assert found is not None
-        assert found.id == experiment
+        result = store.unfinished(small_spec())
+        assert result is not None
+        assert result.id == experiment
         store.record(experiment, *finished(index))
     assert store.unfinished(small_spec()) is None
 

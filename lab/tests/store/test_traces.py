@@ -75,8 +75,8 @@ def stored(trace: Trace, rng: np.random.Generator) -> StoredTrace:
             part = replace(part, arrivals=Arrivals(trace.arrivals.device_ns[inside], trace.arrivals.host_ns[inside]))
         rows.append(part)
     rows.flush()
-    (found,) = RunTraces(connection, 1).stored()
-    return found
+    (result,) = RunTraces(connection, 1).stored()
+    return result
 
 
 @pytest.mark.parametrize("device", [False, True])
@@ -146,8 +146,8 @@ def test_a_slow_meter_whose_rows_are_seconds_apart_is_summed_right() -> None:
     trace = Trace(channel, t_ns, np.arange(len(t_ns)) * 70.0, 7.0)
     kept = stored(trace, np.random.default_rng(1))
     for begin, end in ((10.0, 200.0), (3.0, 290.0), (20.0, 26.0), (21.0, 49.0)):
-        found = energy(kept, BOOT_NS + round(begin * 1e9), BOOT_NS + round(end * 1e9))
-        assert found.energy_j == pytest.approx((end - begin) * 10.0, rel=1e-9)
+        result = energy(kept, BOOT_NS + round(begin * 1e9), BOOT_NS + round(end * 1e9))
+        assert result.energy_j == pytest.approx((end - begin) * 10.0, rel=1e-9)
 
 
 @pytest.mark.slow

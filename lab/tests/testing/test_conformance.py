@@ -40,18 +40,18 @@ def test_a_loads_energy_is_the_integral_of_its_power() -> None:
 
 
 def test_rapl_keeps_what_it_states() -> None:
-    found = examine(RAPL, SEEDS)
-    assert found.failings == []
+    result = examine(RAPL, SEEDS)
+    assert result.failings == []
     perfect = run_once(RAPL, 1, ideal=True)
     assert abs(perfect.error_j) / perfect.known_j <= IDEAL_MAX_REL
 
 
 @pytest.mark.parametrize("fault", sorted(RAPL.faults))
 def test_no_fault_makes_a_wrong_figure_without_a_flag(fault: Fault) -> None:
-    found = examine(RAPL, FAULT_SEEDS, fault)
-    assert found.wrong_unflagged == 0
+    result = examine(RAPL, FAULT_SEEDS, fault)
+    assert result.wrong_unflagged == 0
     if fault in (Fault.DROPOUT, Fault.GARBAGE, Fault.DISCONNECT):
-        assert found.flagged == len(FAULT_SEEDS)
+        assert result.flagged == len(FAULT_SEEDS)
 
 
 # Mutants: a meter or an integral with a known defect must not pass.

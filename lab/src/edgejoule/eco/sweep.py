@@ -295,10 +295,10 @@ def find_program(given: Path | None) -> str:
     if given is not None:
         return str(given.absolute())
     built = Path("build/bin/eco-sim")
-    found = str(built.absolute()) if built.exists() else shutil.which("eco-sim")
-    if found is None:
+    result = str(built.absolute()) if built.exists() else shutil.which("eco-sim")
+    if result is None:
         raise UsageError("eco-sim is not there; `make eco` builds it, or name it with --eco-sim")
-    return found
+    return result
 
 
 def write_csv(file: Path, rows: list[Row]) -> None:

@@ -63,17 +63,17 @@ def throttling(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]
     Raspberry Pi: bits 0 to 3 of get_throttled hold now, bits 16 to 19 since the start of the machine. x86: the kernel's
     count of thermal events. Source: Raspberry Pi documentation, "vcgencmd: get_throttled"; Linux admin guide, thermal.
     """
-    found = []
+    result = []
     bits = [s["throttled_bits"] for s in (before, after)]
     if bits[0] is not None and bits[1] is not None:
         new = bits[1] & ~bits[0]
         for bit, words in THROTTLED_NOW.items():
             if (bits[0] | bits[1]) & (1 << bit) or new & (1 << (bit + 16)):
-                found.append(f"the board was held back: {words}")
+                result.append(f"the board was held back: {words}")
     counts = [s["throttle_count"] for s in (before, after)]
     if counts[0] is not None and counts[1] is not None and counts[1] > counts[0]:
-        found.append(f"the processor was held back {counts[1] - counts[0]} times by its temperature")
-    return found
+        result.append(f"the processor was held back {counts[1] - counts[0]} times by its temperature")
+    return result
 
 
 def throttled_bits(root: Path = Path("/")) -> int | None:
@@ -117,18 +117,18 @@ def _board(root: Path) -> str | None:
 
 
 def _processor(root: Path) -> str | None:
-    found = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", _text(root / "proc/cpuinfo") or "", re.MULTILINE)
-    return found[1] if found else None
+    result = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", _text(root / "proc/cpuinfo") or "", re.MULTILINE)
+    return result[1] if result else None
 
 
 def _memory_bytes(root: Path) -> int | None:
-    found = re.search(r"^MemTotal:\s+(\d+) kB", _text(root / "proc/meminfo") or "", re.MULTILINE)
-    return int(found[1]) * 1024 if found else None
+    result = re.search(r"^MemTotal:\s+(\d+) kB", _text(root / "proc/meminfo") or "", re.MULTILINE)
+    return int(result[1]) * 1024 if result else None
 
 
 def _os_name(root: Path) -> str | None:
-    found = re.search(r'^PRETTY_NAME="?([^"\n]+)', _text(root / "etc/os-release") or "", re.MULTILINE)
-    return found[1] if found else None
+    result = re.search(r'^PRETTY_NAME="?([^"\n]+)', _text(root / "etc/os-release") or "", re.MULTILINE)
+    return result[1] if result else None
 
 
 def _load_average(root: Path) -> float | None:
@@ -148,10 +148,10 @@ def _busy_share(root: Path) -> float | None:
 
 def cpu_ticks(root: Path = Path("/")) -> tuple[int, int] | None:
     """Busy and all ticks of /proc/stat; idle, waiting and stolen time are not busy."""
-    found = re.search(r"^cpu +(\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)", _text(root / "proc/stat") or "")
-    if not found:
+    result = re.search(r"^cpu +(\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)", _text(root / "proc/stat") or "")
+    if not result:
         return None
-    user, nice, system, idle, waiting, interrupts, soft, stolen = map(int, found.groups())
+    user, nice, system, idle, waiting, interrupts, soft, stolen = map(int, result.groups())
     busy = user + nice + system + interrupts + soft
     return busy, busy + idle + waiting + stolen
 
@@ -166,12 +166,12 @@ def _frequency_file(root: Path, name: str) -> str | None:
 
 
 def _temperatures(root: Path) -> dict[str, float] | None:
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for zone in _folders(f"{root}/sys/class/thermal", "thermal_zone"):
         text = _text(f"{zone}/temp")
         if text and re.fullmatch(r"-?\d+", text):
-            found[_text(f"{zone}/type") or Path(zone).name] = int(text) / 1000
-    return found or None
+            result[_text(f"{zone}/type") or Path(zone).name] = int(text) / 1000
+    return result or None
 
 
 def storage(data_path: Path, root: Path = Path("/")) -> dict[str, Any]:
@@ -199,5 +199,5 @@ def _mount_of(path: Path, root: Path) -> list[str] | None:
 def _device_model(path: Path, root: Path) -> str | None:
     number = path.stat().st_dev
     base = f"{root}/sys/dev/block/{os.major(number)}:{os.minor(number)}"
-    found = (_text(f"{base}/{name}") for name in ("device/model", "device/name", "../device/model"))
-    return next((text for text in found if text), None)
+    result = (_text(f"{base}/{name}") for name in ("device/model", "device/name", "../device/model"))
+    return next((text for text in result if text), None)

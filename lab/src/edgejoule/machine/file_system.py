@@ -120,8 +120,8 @@ def complaint(settings: Mapping[str, object]) -> tuple[str, str] | None:
             return name, "belongs to a filesystem that is made for the run: give filesystem too"
     if not re.fullmatch(r"[A-Za-z0-9_=,.:-]*", options):
         return "mount_options", f"expected options of mount -o with commas, such as noatime,commit=30; got {options!r}"
-    if found := {"bind", "rbind", "move", "remount", "ro", "loop"} & set(options.split(",")):
-        return "mount_options", f"{', '.join(sorted(found))} is not for a file system that is made for the run"
+    if result := {"bind", "rbind", "move", "remount", "ro", "loop"} & set(options.split(",")):
+        return "mount_options", f"{', '.join(sorted(result))} is not for a file system that is made for the run"
     return None
 
 

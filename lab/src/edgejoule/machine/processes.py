@@ -221,20 +221,20 @@ def _clock_s(pid: int) -> float:
 
 def children_of(pid: int) -> list[int]:
     """Pids of a process's children."""
-    found: list[int] = []
+    result: list[int] = []
     with contextlib.suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with contextlib.suppress(OSError):
-                found += [int(word) for word in (thread / "children").read_text().split()]
-    return found
+                result += [int(word) for word in (thread / "children").read_text().split()]
+    return result
 
 
 def descendants_of(pids: Sequence[int]) -> list[int]:
     """These processes, their children, and so on."""
-    found = list(pids)
-    for pid in found:  # grows meanwhile
-        found += children_of(pid)
-    return found
+    result = list(pids)
+    for pid in result:  # grows meanwhile
+        result += children_of(pid)
+    return result
 
 
 def _waited_for_s(pid: int) -> float:

@@ -95,14 +95,14 @@ def discover(
     options: name of a plug-in -> keyword arguments for it, for example {"board-profile": {"profile": "..."}}.
     plugins: instead of the installed ones. Raises UsageError for an unknown name in prefer or options.
     """
-    found = list(entry_points(group=GROUP) if plugins is None else plugins)
+    result = list(entry_points(group=GROUP) if plugins is None else plugins)
     wanted = [prefer] if isinstance(prefer, str) else list(prefer or ())
-    known = sorted(plugin.name for plugin in found)
+    known = sorted(plugin.name for plugin in result)
     for name in (*wanted, *(options or {})):
         if name not in known:
             raise UsageError(f"no meter is called {name!r}; known: {', '.join(known) or 'none'}")
     named = {*wanted, *(options or {})}
-    candidates = [_candidate(plugin, (options or {}).get(plugin.name, {}), plugin.name in named) for plugin in found]
+    candidates = [_candidate(plugin, (options or {}).get(plugin.name, {}), plugin.name in named) for plugin in result]
     places = {name: place for place, name in enumerate(wanted)}
     return sorted(candidates, key=lambda x: (places.get(x.name, len(places)), x.rank, x.name))
 

@@ -43,12 +43,12 @@ class Means:
         if not len(window):
             return np.empty(0, np.int64), np.empty(0)
         begin = np.flatnonzero(np.diff(window, prepend=window[0] - 1))
-        found, count = window[begin], np.diff(begin, append=len(window))
+        result, count = window[begin], np.diff(begin, append=len(window))
         means = np.where(count == self._length, np.add.reduceat(values, begin) / self._length, np.nan)
         if self._told is None and count[0] < self._length:  # sampling began inside it
-            found, means = found[1:], means[1:]
+            result, means = result[1:], means[1:]
             self._told = int(window[0])
-        return self._with_holes(found, means)
+        return self._with_holes(result, means)
 
     def _with_holes(self, found: _Ints, means: _Floats) -> tuple[_Ints, _Floats]:
         if not len(found):

@@ -34,21 +34,21 @@ _RMS = (
 
 def check_roles(roles: Iterable[Role]) -> None:
     """Raises ValueError where these do not make exactly one power or energy."""
-    found = list(roles)
+    result = list(roles)
     ways = [
-        Role.POWER in found,
-        Role.ENERGY in found,
-        Role.VOLTAGE in found and Role.CURRENT in found and Role.POWER not in found,
+        Role.POWER in result,
+        Role.ENERGY in result,
+        Role.VOLTAGE in result and Role.CURRENT in result and Role.POWER not in result,
     ]
     for role in (Role.POWER, Role.ENERGY, Role.VOLTAGE, Role.CURRENT, Role.COUNTER):
-        if found.count(role) > 1:
-            raise ValueError(f"role {role} is given {found.count(role)} times, once is expected")
+        if result.count(role) > 1:
+            raise ValueError(f"role {role} is given {result.count(role)} times, once is expected")
     if sum(ways) == 1:
         return
     if sum(ways) > 1:
         raise ValueError("one channel is either power or energy, not both")
-    if {Role.VOLTAGE_RMS, Role.CURRENT_RMS, Role.VOLTAGE, Role.CURRENT} & set(found) and (
-        {Role.VOLTAGE_RMS, Role.CURRENT_RMS} & set(found)
+    if {Role.VOLTAGE_RMS, Role.CURRENT_RMS, Role.VOLTAGE, Role.CURRENT} & set(result) and (
+        {Role.VOLTAGE_RMS, Role.CURRENT_RMS} & set(result)
     ):
         raise ValueError(_RMS)
     raise ValueError("expected role power, or energy, or voltage and current")

@@ -33,12 +33,12 @@ def section(markdown: str, heading: str) -> str | None:
 
 def _in_code(lines: list[str]) -> list[bool]:
     """Whether each line is inside a fenced block, where `# ` begins a comment and no heading."""
-    inside, found = False, []
+    inside, result = False, []
     for line in lines:
         fence = line.startswith("```")
-        found.append(inside or fence)
+        result.append(inside or fence)
         inside ^= fence
-    return found
+    return result
 
 
 def _readme(plugin: EntryPoint) -> str | None:

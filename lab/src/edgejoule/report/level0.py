@@ -52,7 +52,7 @@ class ConditionRuns:
 
 def groups(runs: Sequence[Run], data: Mapping[int, RunData], design: Layout, response: str) -> list[ConditionRuns]:
     """A group for each condition that has such events. response: decides which run stands for its cell."""
-    found = []
+    result = []
     for condition in design.conditions:
         depths = []
         for place, subject in enumerate(design.subjects):
@@ -63,8 +63,8 @@ def groups(runs: Sequence[Run], data: Mapping[int, RunData], design: Layout, res
             end_s = max(depth.end_s for depth in depths)
             files = max(files for depth in depths for _, files in depth.steps)
             pictures = tuple(picture(depth, end_s, files) for depth in depths)
-            found.append(ConditionRuns(label(condition), tuple(depths), pictures))
-    return found
+            result.append(ConditionRuns(label(condition), tuple(depths), pictures))
+    return result
 
 
 def _has_depth(run: Run, data: Mapping[int, RunData]) -> bool:

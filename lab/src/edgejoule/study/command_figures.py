@@ -249,7 +249,7 @@ def remote_responses(events: Sequence[Event], repetitions: int, on: Collection[s
     command ran on, if several.
     """
     decided = [e for e in events if e["event"] == DECISION and e["outcome"]]
-    found = []
+    result = []
     for server in ("", *on):
         own = [(e["outcome"], e["moved_bytes"]) for e in decided if not server or e["home"] == server]
         values = {
@@ -258,8 +258,8 @@ def remote_responses(events: Sequence[Event], repetitions: int, on: Collection[s
             "remote_moved_bytes": sum(moved for _, moved in own),
         }
         of = f"@{server}" if server else ""
-        found += [response(f"{name}{of}", value / repetitions) for name, value in values.items()]
-    return found
+        result += [response(f"{name}{of}", value / repetitions) for name, value in values.items()]
+    return result
 
 
 def database_of_command(planned: PlannedRun, server: Mapping[str, Any]) -> dict[str, Any] | None:

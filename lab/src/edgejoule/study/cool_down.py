@@ -165,9 +165,9 @@ def look(meter: Meter, least_s: float = LOOK_S) -> Energy:
 def _idle_now(timing: Timing, meter: Meter) -> tuple[IdlePower | None, str | None]:
     if meter.method is Method.MODELLED:
         return None, f"{meter.name} is a model: its idle power says nothing"
-    found = look(meter, max(LOOK_S, timing.idle_s))
-    if found.power_mean_w is None:
-        return None, f"{meter.name} gave no idle power: {found.missing_reason}"
-    noise_w = math.hypot(*(line.value_j for line in found.budget if not line.common)) / found.duration_s
-    allowed_w = abs(found.power_mean_w) * timing.cool_down_power_percent / 100 + 2 * math.sqrt(2) * noise_w
-    return IdlePower(found.power_mean_w, allowed_w, str(found.method)), None
+    result = look(meter, max(LOOK_S, timing.idle_s))
+    if result.power_mean_w is None:
+        return None, f"{meter.name} gave no idle power: {result.missing_reason}"
+    noise_w = math.hypot(*(line.value_j for line in result.budget if not line.common)) / result.duration_s
+    allowed_w = abs(result.power_mean_w) * timing.cool_down_power_percent / 100 + 2 * math.sqrt(2) * noise_w
+    return IdlePower(result.power_mean_w, allowed_w, str(result.method)), None

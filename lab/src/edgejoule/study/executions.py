@@ -169,15 +169,15 @@ _REMOTE = {
 
 
 def _of_database(ends: Sequence[Event]) -> dict[str, float]:
-    found = {
+    result = {
         "stall_s": _component(ends, "stall", "duration_ns", 1e-9),
         "remote_compactions": _component(ends, "remote_compaction", "count", 1),
         "syncs_per_write": _syncs_per_write(ends),
     }
     for response, name in _REMOTE.items():
         told = [e["database_stats"].get(name) for e in ends]
-        found[response] = _sum([None if each is None else float(each) for each in told])
-    return {response: value for response, value in found.items() if value is not None}
+        result[response] = _sum([None if each is None else float(each) for each in told])
+    return {response: value for response, value in result.items() if value is not None}
 
 
 _WRITES = ("UPDATE", "INSERT", "READ-MODIFY-WRITE", "DELETE")
@@ -205,13 +205,13 @@ _PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 
 
 def _latencies(ends: Sequence[Event]) -> tuple[list[Latency], dict[tuple[str, str, str], float]]:
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    result: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for end in ends:
         for x in end["latencies"]:
-            found.setdefault((x["operation"], x["measure"]), []).append(x)
+            result.setdefault((x["operation"], x["measure"]), []).append(x)
     latencies: list[Latency] = []
     figures: dict[tuple[str, str, str], float] = {}
-    for (operation, measure), parts in found.items():
+    for (operation, measure), parts in result.items():
         hdr, told = (parts[0]["hdr"], parts[0]) if len(parts) == 1 else _merged(parts)
         latencies.append(Latency(operation, measure, hdr))
         if told["count"]:

@@ -28,12 +28,12 @@ def run_in_step(
 
     Raises what a driver's run raises, after stopping the others.
     """
-    found: list[list[dict[str, Any]]] = []
+    result: list[list[dict[str, Any]]] = []
     for begin in range(0, count, STANDING_MAX):
         end = min(count, begin + STANDING_MAX)
         steps = [_Step(make, number) for number in range(begin, end)]
-        found += _group(steps, last_word if end == count else "settled")
-    return found
+        result += _group(steps, last_word if end == count else "settled")
+    return result
 
 
 class _Step:

@@ -121,7 +121,7 @@ def _kernel_s(proc: Path, clock_s: Callable[[int], float]) -> float:
 
 def _processes(proc: Path, numbers: Iterable[int]) -> dict[int, _Process]:
     """Returns the processes that have not ended, by number."""
-    found = {}
+    result = {}
     for number in numbers:
         try:
             text = _first_bytes(f"{proc}/{number}/stat")
@@ -130,8 +130,8 @@ def _processes(proc: Path, numbers: Iterable[int]) -> dict[int, _Process]:
         fields = text[text.rindex(b")") + 2 :].split(None, _FIELDS)
         user, system, children_user, children_system = map(int, fields[11:15])
         own_s, ended_s = (user + system) / _TICKS_PER_S, (children_user + children_system) / _TICKS_PER_S
-        found[number] = _Process(number, int(fields[1]), int(fields[6]), own_s, ended_s)
-    return found
+        result[number] = _Process(number, int(fields[1]), int(fields[6]), own_s, ended_s)
+    return result
 
 
 def _at_and_below(proc: str, pid: int) -> list[int] | None:
@@ -140,21 +140,21 @@ def _at_and_below(proc: str, pid: int) -> list[int] | None:
     """
     if (waiting := _children(proc, pid)) is None:
         return None
-    found = [pid]
+    result = [pid]
     while waiting:
-        found.append(waiting.pop())
-        waiting += _children(proc, found[-1]) or []
-    return found
+        result.append(waiting.pop())
+        waiting += _children(proc, result[-1]) or []
+    return result
 
 
 def _children(proc: str, pid: int) -> list[int] | None:
     """Returns the children of all threads of a process. None if it has ended, or if the kernel lists none."""
-    found = None
+    result = None
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"{proc}/{pid}/task"):  # noqa: PTH208 - names are what is needed
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
-                found = [*(found or []), *map(int, read_bytes(f"{proc}/{pid}/task/{thread}/children").split())]
-    return found
+                result = [*(result or []), *map(int, read_bytes(f"{proc}/{pid}/task/{thread}/children").split())]
+    return result
 
 
 def _first_bytes(path: str) -> bytes:
@@ -179,12 +179,12 @@ def _below(processes: Mapping[int, _Process], pid: int) -> list[_Process]:
     children: dict[int, list[int]] = {}
     for process in processes.values():
         children.setdefault(process.parent, []).append(process.pid)
-    found, waiting = [], [pid]
+    result, waiting = [], [pid]
     while waiting:
         at = waiting.pop()
-        found.append(processes[at])
+        result.append(processes[at])
         waiting += children.get(at, [])
-    return found
+    return result
 
 
 def _machine_bytes(proc: Path) -> tuple[int | None, int | None]:
@@ -251,19 +251,19 @@ class OtherPrograms:
         """Returns those of cpu, read and write of which other programs used so much that the run's figures are
         unreliable.
         """
-        found = []
+        result = []
         if self.cpu_s is not None and self.cpu_share is not None and self.own_cpu_s is not None:
             least_s = max(CPU_S_MIN, OWN_SHARE_MAX * self.own_cpu_s)
             if self.cpu_s > least_s and self.cpu_share > OTHER_CPU_SHARE_MIN:
-                found.append("cpu")
+                result.append("cpu")
         least_bytes = max(BYTES_MIN, BYTES_PER_S_MIN * self.seconds)
         for kind, others, own in (
             ("read", self.read_bytes, self.own_read_bytes),
             ("write", self.write_bytes, self.own_write_bytes),
         ):
             if others is not None and own is not None and others > max(least_bytes, OWN_SHARE_MAX * own):
-                found.append(kind)
-        return found
+                result.append(kind)
+        return result
 
     def flags(self) -> list[str]:
         """Returns the run's flags."""

@@ -271,13 +271,13 @@ def _collect(planned: PlannedRun, sampled: _Sampled, context: RunContext) -> tup
     intervals, totals = intervals_of(sampled.executions), totals_of(sampled.executions)
     opened = open_database(sampled.events, context.timing, context.meters[0].method)
     quiet = Quiet(sampled.idle, opened.windows)
-    found = energies(sampled.metered.primary, intervals, quiet, totals.operations)
-    found.baselines["quiet"] |= opened.facts
+    result = energies(sampled.metered.primary, intervals, quiet, totals.operations)
+    result.baselines["quiet"] |= opened.facts
     names = context.servers.names if context.servers else ()
-    joules = found.responses + of_servers(names, sampled.metered.primary, intervals, quiet, totals.operations)
+    joules = result.responses + of_servers(names, sampled.metered.primary, intervals, quiet, totals.operations)
     if len(sampled.executions) > 1:
         joules = [only_whole(j, len(sampled.executions)) for j in joules]
-    metering, doubts = checked(sampled.metered, intervals, found.settled)
+    metering, doubts = checked(sampled.metered, intervals, result.settled)
     start = sampled.executions[0].start
     run = Run(
         run_index=planned.index,
@@ -285,7 +285,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, context: RunContext) -> tup
         levels=planned.levels,
         status="finished",
         flags=(
-            *found.flags,
+            *result.flags,
             *doubts,
             *opened.doubts,
             *driver_flags(sampled.executions, totals, missed),
@@ -307,7 +307,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, context: RunContext) -> tup
         meters=tuple(map(meter_facts, context.meters)),
         facts={
             "metering": metering,
-            "baselines": found.baselines,
+            "baselines": result.baselines,
             "other_programs": sampled.others.facts(),
             **({"server": sampled.executed.server_facts} if sampled.executed.server_facts else {}),
         },
@@ -325,18 +325,18 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, context: RunContext
     printed = printed_figures(ran, context.declared)
     operations = printed.get(DECLARED_OPERATIONS)
     of_all = operations * count if operations else 1
-    found = energies(sampled.metered.primary, intervals, quiet, of_all)
+    result = energies(sampled.metered.primary, intervals, quiet, of_all)
     names = context.servers.names if context.servers else ()
-    found.responses.extend(of_servers(names, sampled.metered.primary, intervals, quiet, of_all))
+    result.responses.extend(of_servers(names, sampled.metered.primary, intervals, quiet, of_all))
     start = shell_of_run(planned, context.shells)
     served = ran.served is not None
-    joules = command_energies(found, count, shell_share(ran, start), served=served, operations=operations is not None)
+    joules = command_energies(result, count, shell_share(ran, start), served=served, operations=operations is not None)
     own = command_figures(planned, ran, intervals, start, printed, context.declared)
     if served:
-        found.baselines["quiet"] |= opened.facts
+        result.baselines["quiet"] |= opened.facts
     else:
-        del found.baselines["quiet"]  # no database is open
-    metering, doubts = checked(sampled.metered, intervals, found.settled)
+        del result.baselines["quiet"]  # no database is open
+    metering, doubts = checked(sampled.metered, intervals, result.settled)
     phases = phase_facts(ran.repetitions, sampled.metered.primary)
     settled = [] if intervals.settled_complete else [NOT_SETTLED]
     run = Run(
@@ -345,7 +345,7 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, context: RunContext
         levels=planned.levels,
         status="finished",
         flags=(
-            *found.flags, *doubts, *(opened.doubts if served else ()), *settled, *own.flags, *sampled.others.flags(),
+            *result.flags, *doubts, *(opened.doubts if served else ()), *settled, *own.flags, *sampled.others.flags(),
         ),
         started_realtime_ns=sampled.started_realtime_ns,
         responses=(
@@ -358,7 +358,7 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, context: RunContext
         meters=tuple(map(meter_facts, context.meters)),
         facts={
             "metering": metering,
-            "baselines": found.baselines,
+            "baselines": result.baselines,
             "other_programs": sampled.others.facts(),
             **({"server": sampled.executed.server_facts} if sampled.executed.server_facts else {}),
             **({"phases": phases} if phases else {}),
@@ -386,14 +386,14 @@ def _measure_idle(
         time.sleep(context.timing.idle_s)
     intervals = Intervals(start_ns, end_ns, end_ns, True)
     none = QuietWindows(why_none="the run itself is idle")
-    found = energies(metered.primary, intervals, Quiet(none, none), 1)
-    kept = [j for j in found.responses if j.name in ("energy_j", "power_mean_w")]
+    result = energies(metered.primary, intervals, Quiet(none, none), 1)
+    kept = [j for j in result.responses if j.name in ("energy_j", "power_mean_w")]
     after = environment.state()
-    metering_facts, doubts = checked(metered, intervals, found.settled)
+    metering_facts, doubts = checked(metered, intervals, result.settled)
     held_back = [*environment.throttling(before, after), *others.flags_at_rest()]
     run = Run(
         planned.index, planned.block, planned.levels, "finished",
-        flags=(*found.flags, *doubts, *held_back),
+        flags=(*result.flags, *doubts, *held_back),
         started_realtime_ns=started_realtime_ns,
         responses=(*kept, response("settled_s", (end_ns - start_ns) / 1e9), others.responses(1)[0]),
         intervals=intervals, meters=tuple(map(meter_facts, context.meters)),

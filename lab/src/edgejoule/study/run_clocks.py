@@ -155,8 +155,8 @@ class RunClocks:
         facts["meters"] = []
         for own in readings:
             if own and (self.markers or own[0].channel.meter in known):
-                found, doubts = self._checked(own, known.get(own[0].channel.meter), keep)
-                facts["meters"].append(found)
+                result, doubts = self._checked(own, known.get(own[0].channel.meter), keep)
+                facts["meters"].append(result)
                 flags += doubts
         return ClockFindings(facts, tuple(dict.fromkeys(flags)))
 

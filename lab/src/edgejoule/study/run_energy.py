@@ -84,9 +84,9 @@ def energies(traces: Sequence[energy.Readings], intervals: Intervals, quiet: Qui
         values.append(response("energy_debt_j", 0.0, str(settled.method)))
     baselines = {}
     for name, windows in (("idle", quiet.idle), ("quiet", quiet.open)):
-        found = _above(traces, settled, windows)
-        values += _side_by_side(name, found, settled)
-        baselines[name] = {"method": str(settled.method), "windows_ns": _spans(windows), **_facts(found)}
+        result = _above(traces, settled, windows)
+        values += _side_by_side(name, result, settled)
+        baselines[name] = {"method": str(settled.method), "windows_ns": _spans(windows), **_facts(result)}
     return RunEnergies(values, flags, baselines, settled)
 
 

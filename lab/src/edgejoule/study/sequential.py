@@ -82,8 +82,8 @@ def take(store: Store, experiment: Experiment, look: int) -> InterimLook:
     elif look < len(declared.stages):
         taken = budget_look(experiment.spec, store.runs(experiment.id))
     else:
-        found = find(store, experiment, look=look).responses
-        taken = stein_look(experiment.spec, store.runs(experiment.id), found[0] if found else None, look)
+        result = find(store, experiment, look=look).responses
+        taken = stein_look(experiment.spec, store.runs(experiment.id), result[0] if result else None, look)
     earlier = list(experiment.environment.get(NOTE, []))
     store.note(experiment.id, NOTE, [*earlier, asdict(taken)])
     return taken

@@ -259,13 +259,13 @@ def _shell_starts(
 
 def _reached(context: RunContext, todo: Sequence[PlannedRun], watcher: Watcher) -> dict[str, float]:
     """Returns the full-load rate of every cell of a load curve, in ops/s."""
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for planned in todo:
-        if planned.load_percent is not None and at_full(planned) not in found:
+        if planned.load_percent is not None and at_full(planned) not in result:
             watcher.calibrating(at_full(planned))
-            found[at_full(planned)] = full_rate(planned, context)
+            result[at_full(planned)] = full_rate(planned, context)
             context.loads.done(planned, failed=False)
-    return found
+    return result
 
 
 def _learn(context: RunContext, todo: Sequence[PlannedRun], watcher: Watcher) -> None:
@@ -354,10 +354,10 @@ def _create(store: Store, study: Study, surroundings: Mapping[str, Any]) -> Expe
 
 
 def _to_resume(store: Store, study: Study) -> Experiment:
-    found = store.unfinished(study.spec)
-    if found is None:
+    result = store.unfinished(study.spec)
+    if result is None:
         raise UsageError(f"nothing to resume: {_why_none(store, study.spec)}; run without --resume")
-    return _same(found, study)
+    return _same(result, study)
 
 
 _DIFFERENCES_MAX, _VALUE_LENGTH = 3, 60
@@ -381,10 +381,10 @@ def _leaves(values: Any, path: str = "") -> dict[str, Any]:
     """Returns every value within nested tables, by its path."""
     if not isinstance(values, Mapping) or not values:
         return {path: values}
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key, value in values.items():
-        found |= _leaves(value, f"{path}.{key}" if path else str(key))
-    return found
+        result |= _leaves(value, f"{path}.{key}" if path else str(key))
+    return result
 
 
 def _value(leaves: Mapping[str, Any], key: str) -> str:
@@ -401,12 +401,12 @@ def _to_repeat(store: Store, study: Study) -> Experiment:
             "--rerun-flagged: a sequential design has analysed the runs, and runs that share a load cannot be "
             "repeated alone; only a design of independent runs can"
         )
-    found = store.latest_of(study.spec)
-    if found is None or not found.finished:
+    result = store.latest_of(study.spec)
+    if result is None or not result.finished:
         raise UsageError(f"--rerun-flagged: {store.path} holds no finished experiment of this spec; --resume goes on")
-    if not any(run.conditions for run in store.runs(found.id)):
-        raise UsageError(f"--rerun-flagged: no run of experiment {found.id} is flagged for its conditions")
-    return _same(found, study)
+    if not any(run.conditions for run in store.runs(result.id)):
+        raise UsageError(f"--rerun-flagged: no run of experiment {result.id} is flagged for its conditions")
+    return _same(result, study)
 
 
 def continuation(store: Store, study: Study, *, partial: bool) -> tuple[bool, str | None]:

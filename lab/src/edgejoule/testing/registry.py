@@ -16,11 +16,11 @@ def names(plugins: Iterable[EntryPoint] | None = None) -> list[str]:
 
 def instrument(name: str, plugins: Iterable[EntryPoint] | None = None) -> Instrument:
     """The meter's. Raises UsageError for an unknown one, MeterError when its plug-in cannot be loaded."""
-    found = {plugin.name: plugin for plugin in _found(plugins)}
-    if name not in found:
-        raise UsageError(f"no emulated instrument for {name}; there are: {', '.join(sorted(found))}")
+    result = {plugin.name: plugin for plugin in _found(plugins)}
+    if name not in result:
+        raise UsageError(f"no emulated instrument for {name}; there are: {', '.join(sorted(result))}")
     try:
-        loaded = found[name].load()
+        loaded = result[name].load()
         emulated: Instrument = loaded() if isinstance(loaded, type) else loaded
     except Exception as error:  # foreign code
         raise MeterError(

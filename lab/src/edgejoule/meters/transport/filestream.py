@@ -192,11 +192,11 @@ class FileStream:
         if magic != _MAGIC or columns != self._columns:
             raise OSError(f"the answer of {PROGRAM} begins with {body[:16].hex()}")
         body = self._read(body, _HEADER.size + rows * columns * _READING.itemsize)
-        found = np.frombuffer(body, _READING, rows * columns, _HEADER.size).reshape(rows, columns)
-        value, error = found["value"].astype(np.float64), found["error"]
+        result = np.frombuffer(body, _READING, rows * columns, _HEADER.size).reshape(rows, columns)
+        value, error = result["value"].astype(np.float64), result["error"]
         if error.any():
             value[error != 0] = np.nan
-        return FileReadings(found["t_ns"], value, error, time.monotonic_ns())
+        return FileReadings(result["t_ns"], value, error, time.monotonic_ns())
 
     def _read(self, body: bytes, count: int) -> bytes:
         """At least so many bytes, those of body first."""

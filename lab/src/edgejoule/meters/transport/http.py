@@ -48,12 +48,12 @@ def fetcher(user: str | None = None, password: str | None = None) -> FetchText:
 def json_object(text: str) -> dict[str, Any]:
     """The object in the text; numbers with a fraction stay texts, so that their digits can be counted. ValueError."""
     try:
-        found = json.loads(text, parse_float=str)
+        result = json.loads(text, parse_float=str)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"expected JSON, found {text[:40]!r}") from error
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         raise ValueError(f"expected a JSON object, found {text[:40]!r}")
-    return found
+    return result
 
 
 def number_at(found: dict[str, Any], *keys: str) -> tuple[float, float]:

@@ -41,9 +41,9 @@ class ServersMeter:
     def probe(self) -> Availability:
         """Returns available if each meter is available and all have the same domain."""
         for server, meter in self._parts.items():
-            found = meter.probe()
-            if not found.available:
-                return Availability(False, f"server {server}: {meter.name}: {found.reason}", found.fix)
+            result = meter.probe()
+            if not result.available:
+                return Availability(False, f"server {server}: {meter.name}: {result.reason}", result.fix)
             if meter.domain is not self.domain:
                 covers = ", ".join(f"{name} {each.domain}" for name, each in self._parts.items())
                 return Availability(False, f"the servers' meters cover different things ({covers})")
@@ -67,7 +67,7 @@ class ServersMeter:
 
     def channels(self) -> Sequence[Channel]:
         """Returns the channels of the domain, in the order of the servers."""
-        found: list[Channel] = []
+        result: list[Channel] = []
         self._names.clear()
         for server, meter in self._parts.items():
             own = [channel for channel in meter.channels() if channel.domain is self.domain]
@@ -79,8 +79,8 @@ class ServersMeter:
                     )
                 name = server if len(own) == 1 else f"{server} {channel.name}"
                 self._names[server, channel.name] = name
-                found.append(replace(channel, meter=self.name, name=name))
-        return found
+                result.append(replace(channel, meter=self.name, name=name))
+        return result
 
     def open(self) -> None:
         """Opens each meter. Raises MeterError that names the server."""
@@ -104,18 +104,18 @@ class ServersMeter:
 
     def poll(self) -> Sequence[Sample | Block]:
         """Polls each meter that is due."""
-        found: list[Sample | Block] = []
+        result: list[Sample | Block] = []
         for server, meter in self._parts.items():
             now_s = self._clock_s()
             if meter.poll_interval_s > self.poll_interval_s and now_s < self._due_s[server]:
                 continue
             self._due_s[server] = now_s + meter.poll_interval_s
-            found += [
+            result += [
                 replace(one, channel=name)
                 for one in meter.poll()
                 if (name := self._names.get((server, one.channel))) is not None
             ]
-        return found
+        return result
 
     def close(self) -> None:
         """Closes each meter."""

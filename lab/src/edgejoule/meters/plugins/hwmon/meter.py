@@ -116,15 +116,15 @@ class Hwmon(FileMeter[Rail]):
     def _find(self) -> tuple[list[Rail], list[Rail]]:
         """The rails to read and those left out. Raises UsageError for a label that is not there."""
         chips = tuple(CHIPS) if self._chip is None else (self._chip,)
-        found = find_rails(self._root, self._read, chips)
+        result = find_rails(self._root, self._read, chips)
         if self._wanted is None:
-            taken = fed_by_none(found)
+            taken = fed_by_none(result)
         else:
-            labels = [rail.label for rail in found]
+            labels = [rail.label for rail in result]
             if unknown := [label for label in self._wanted if label not in labels]:
                 raise MeterError(f"no rail is called {', '.join(unknown)}; there are: {', '.join(labels) or 'none'}")
-            taken = [rail for rail in found if rail.label in self._wanted]
-        return taken, [rail for rail in found if rail not in taken]
+            taken = [rail for rail in result if rail.label in self._wanted]
+        return taken, [rail for rail in result if rail not in taken]
 
     def _keep_to_the_chips_pace(self) -> None:
         """Values read twice look steadier than the power is. Raises MeterError where a fast interval is set."""
@@ -156,10 +156,10 @@ class Hwmon(FileMeter[Rail]):
         voltage_v = int(self._read(rail.voltage)) / 1e3
         if voltage_v <= 0:
             raise MeterError(f"{rail.label} has {voltage_v:g} V: is the rail connected?")
-        found = known.accuracy(voltage_v, rail.shunt_ohm, self._shunt_tolerance_rel)
+        result = known.accuracy(voltage_v, rail.shunt_ohm, self._shunt_tolerance_rel)
         if self._accuracy_rel is None:
-            return found
-        return ChipAccuracy(self._accuracy_rel / math.sqrt(3), found.offset_w, found.resolution_w)
+            return result
+        return ChipAccuracy(self._accuracy_rel / math.sqrt(3), result.offset_w, result.resolution_w)
 
     def _channel(self, rail: Rail) -> Channel:
         accuracy = self._accuracy(rail)

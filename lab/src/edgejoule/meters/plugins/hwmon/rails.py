@@ -68,8 +68,8 @@ def fed_by_none(rails: list[Rail]) -> list[Rail]:
 
 
 def _folders(root: Path) -> list[Path]:
-    found = [path for path in root.iterdir() if re.fullmatch(r"hwmon\d+", path.name)]
-    return sorted(found, key=lambda path: int(path.name.removeprefix("hwmon")))
+    result = [path for path in root.iterdir() if re.fullmatch(r"hwmon\d+", path.name)]
+    return sorted(result, key=lambda path: int(path.name.removeprefix("hwmon")))
 
 
 def _rails_of(folder: Path, name: str, read: ReadText) -> list[Rail]:

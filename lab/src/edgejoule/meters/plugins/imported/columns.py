@@ -58,11 +58,11 @@ def guess(header: Sequence[str], told: Mapping) -> Mapping:
     time = told.time or _named(header, _TIME)
     if time is None:
         raise UsageError(f"no column is recognised as a time; name it (--time). There are: {', '.join(header)}")
-    found = replace(told, time=_with_unit(time, TIME_UNITS))
+    result = replace(told, time=_with_unit(time, TIME_UNITS))
     if not told.roles or set(told.roles) in ({Role.VOLTAGE}, {Role.CURRENT}):
-        found = _filled(header, found)
-    _check(found, header)
-    return replace(found, roles={role: _with_unit(column, SCALES[role]) for role, column in found.roles.items()})
+        result = _filled(header, result)
+    _check(result, header)
+    return replace(result, roles={role: _with_unit(column, SCALES[role]) for role, column in result.roles.items()})
 
 
 def _filled(header: Sequence[str], found: Mapping) -> Mapping:

@@ -52,10 +52,10 @@ def find_serials() -> list[int]:
     """Serial numbers of the monitors plugged in, without opening one. Raises MeterError with the fix."""
     core = _core()
     try:
-        found = list(core.find(find_all=True, idVendor=VENDOR, idProduct=PRODUCT))
+        result = list(core.find(find_all=True, idVendor=VENDOR, idProduct=PRODUCT))
     except ValueError as error:  # pyusb's "no backend available"
         raise MeterError("libusb is missing: sudo apt install libusb-1.0-0") from error
-    return [_serial(device) for device in found]
+    return [_serial(device) for device in result]
 
 
 def open_usb(serial: int | None) -> MonsoonLink:

@@ -53,10 +53,10 @@ class OtiiClient:
                 continue
             if message.get("type") == "error":
                 raise OSError(f"{command}: {_refusal(message)}")
-            found = message.get("data", {})
-            if not isinstance(found, dict):
+            result = message.get("data", {})
+            if not isinstance(result, dict):
                 raise OSError(f"{command}: an answer without data")
-            return found
+            return result
 
     def close(self) -> None:
         """Hang up."""

@@ -106,7 +106,7 @@ def find_events(root: Path, read: ReadText, packages: Path) -> list[PerfEvent]:
     """
     type_number = int(read(root / "type"))
     cpus = _cpus(read(root / "cpumask"))
-    found = []
+    result = []
     for name in sorted(path.name for path in (root / "events").iterdir() if path.name in DOMAINS):
         unit = read(root / "events" / f"{name}.unit").strip()
         scale_j = float(read(root / "events" / f"{name}.scale"))
@@ -117,10 +117,10 @@ def find_events(root: Path, read: ReadText, packages: Path) -> list[PerfEvent]:
             package = int(read(packages / f"cpu{cpu}" / "topology" / "physical_package_id"))
             domain = DOMAINS[name]
             label = f"{_NAMES[domain]}-{package}" if domain in _NAMES else domain.value
-            found.append(PerfEvent(label, domain, type_number, config, cpu, scale_j))
+            result.append(PerfEvent(label, domain, type_number, config, cpu, scale_j))
             if domain not in _NAMES:
                 break  # psys is one counter, whatever the number of packages
-    return sorted(found, key=lambda event: event.domain is not Domain.PACKAGE)
+    return sorted(result, key=lambda event: event.domain is not Domain.PACKAGE)
 
 
 def _cpus(mask: str) -> list[int]:

@@ -48,16 +48,16 @@ class PerfEnergy:
         if not self._root.exists():
             return Availability(False, f"{self._root} does not exist: the kernel has no power events here", None)
         try:
-            found = self._find()
-            for event in found:
+            result = self._find()
+            for event in result:
                 self._events.close(self._events.open(event))
         except PermissionError:
             return Availability(False, "no permission to open power events", _FIX)
         except (OSError, ValueError) as error:
             return Availability(False, f"the power events in {self._root} cannot be used: {error}")
-        if not any(event.domain is self.domain for event in found):
+        if not any(event.domain is self.domain for event in result):
             return Availability(False, f"no event energy-pkg in {self._root}")
-        return Availability(True, f"events {', '.join(event.name for event in found)}")
+        return Availability(True, f"events {', '.join(event.name for event in result)}")
 
     def describe(self) -> str:
         """Returns the description of quantity and accuracy."""

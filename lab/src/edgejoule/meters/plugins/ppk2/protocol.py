@@ -77,17 +77,17 @@ def parse_metadata(text: str) -> Modifiers:
 
     Raises DataError for an impossible calibration: some devices have a damaged one, and every current would be wrong.
     """
-    found = {name.upper(): _number(value) for name, value in re.findall(r"([A-Za-z]+\d?):\s*(\S+)", text)}
+    result = {name.upper(): _number(value) for name, value in re.findall(r"([A-Za-z]+\d?):\s*(\S+)", text)}
     by_name = {}
     for name, default in _DEFAULTS.items():
         nominal = np.full(RANGES, default, dtype=np.float64)
-        told = np.array([found.get(f"{name}{k}", 0.0) for k in range(RANGES)])
+        told = np.array([result.get(f"{name}{k}", 0.0) for k in range(RANGES)])
         by_name[name] = np.where(told == 0, nominal, told)
     ratio = by_name["R"] / np.array(R_NOMINAL)
     if not np.all((ratio > 1 / _R_FACTOR_MAX) & (ratio < _R_FACTOR_MAX)):
         stored = ", ".join(f"{x:.4g}" for x in by_name["R"])
         raise DataError(f"its stored calibration is damaged: shunts of {stored} ohm, expected about {R_NOMINAL}")
-    return Modifiers(by_name, (found.get("VDD") or 0.0) / 1000)
+    return Modifiers(by_name, (result.get("VDD") or 0.0) / 1000)
 
 
 def _number(text: str) -> float:

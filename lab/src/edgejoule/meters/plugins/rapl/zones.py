@@ -57,12 +57,12 @@ class Zone:
 
 def find_zones(root: Path, read: ReadText) -> list[Zone]:
     """All RAPL zones below root, packages first. Raises OSError and ValueError for an unreadable tree."""
-    found = []
+    result = []
     for path in sorted(root.iterdir(), key=lambda path: [int(x) for x in re.findall(r"\d+", path.name)]):
         matched = _ZONE.fullmatch(path.name)
         if matched:
-            found.append(_zone(path, matched.group(1), matched.group(2), read))
-    zones = [zone for zone in found if zone is not None]
+            result.append(_zone(path, matched.group(1), matched.group(2), read))
+    zones = [zone for zone in result if zone is not None]
     return sorted(zones, key=lambda zone: zone.domain is not Domain.PACKAGE)
 
 

@@ -44,10 +44,10 @@ class Decoder:
 
     def _frames(self, data: bytes) -> Decoded:
         assert self._profile.frame is not None
-        found = find_frames(self._rest + data, self._profile.frame)
-        self._rest = found.rest
-        return Decoded({field.role: self._field(found.frames, field.type, field.offset, field.scale)
-                        for field in self._profile.fields}, found.skipped)  # fmt: skip
+        result = find_frames(self._rest + data, self._profile.frame)
+        self._rest = result.rest
+        return Decoded({field.role: self._field(result.frames, field.type, field.offset, field.scale)
+                        for field in self._profile.fields}, result.skipped)  # fmt: skip
 
     @staticmethod
     def _field(frames: NDArray[np.uint8], kind: str | None, offset: int | None, scale: float) -> NDArray[np.float64]:

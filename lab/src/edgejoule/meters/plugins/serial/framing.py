@@ -28,18 +28,18 @@ class FoundFrames:
 
 def find_frames(data: bytes, frame: Frame) -> FoundFrames:
     """The frames in data, in order."""
-    found: list[_Bytes] = []
+    result: list[_Bytes] = []
     position = taken = 0
     while (at := data.find(frame.start, position)) >= 0 and len(data) - at >= frame.length:
         count = (len(data) - at) // frame.length
         block = np.frombuffer(data, np.uint8, count * frame.length, at).reshape(count, frame.length)
         good = _holds(block, frame)
         run = count if good.all() else int(np.argmin(good))
-        found.append(block[:run])
+        result.append(block[:run])
         taken += run * frame.length
         position = at + (run * frame.length or 1)
     rest = _rest(data, frame, position)
-    frames = np.concatenate(found) if found else np.empty((0, frame.length), np.uint8)
+    frames = np.concatenate(result) if result else np.empty((0, frame.length), np.uint8)
     return FoundFrames(frames, rest, len(data) - len(rest) - taken)
 
 

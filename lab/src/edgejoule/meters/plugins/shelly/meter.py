@@ -82,12 +82,12 @@ class Shelly(PlugMeter):
         return f"{kind}:{number}", ValuePlace(place.path.format(id=number), place.keys, place.scale)
 
     def _read_at(self, _: str, place: ValuePlace) -> tuple[float, float]:
-        found = json_object(self._fetch(f"http://{self.host}{place.path}"))
-        if found.get("is_valid") is False:
+        result = json_object(self._fetch(f"http://{self.host}{place.path}"))
+        if result.get("is_valid") is False:
             raise ValueError("the device says that its reading is not valid")
-        if errors := found.get("errors"):
+        if errors := result.get("errors"):
             raise ValueError(f"the device reports errors: {errors}")
-        value, step = number_at(found, *place.keys)
+        value, step = number_at(result, *place.keys)
         return value * place.scale, step * place.scale
 
 

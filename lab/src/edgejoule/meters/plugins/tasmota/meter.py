@@ -68,10 +68,10 @@ class Tasmota(PlugMeter):
         query = {"cmnd": "Status 8"}
         if self._password is not None:
             query = {"user": "admin", "password": self._password, **query}
-        found = json_object(self._fetch(f"http://{self.host}/cm?{urllib.parse.urlencode(query)}"))
-        status = found.get("StatusSNS")
+        result = json_object(self._fetch(f"http://{self.host}/cm?{urllib.parse.urlencode(query)}"))
+        status = result.get("StatusSNS")
         energy = status.get("ENERGY") if isinstance(status, dict) else None
         if not isinstance(energy, dict):
-            words = found.get("WARNING") or found.get("Command") or "no ENERGY in its status"
+            words = result.get("WARNING") or result.get("Command") or "no ENERGY in its status"
             raise ValueError(f"it does not measure energy or wants a password: {words}")
         return energy

@@ -128,17 +128,17 @@ class Um25c:
 
     def _exchange(self, port: Port, now_ns: int) -> list[Sample]:
         readings, self._rest, skipped = split(self._rest + port.read(BYTES_MAX))
-        found: list[Sample] = []
+        result: list[Sample] = []
         if readings and self._asked_ns is not None:
             self._first = self._first or readings[-1]
-            found = [Sample(CHANNEL, self._asked_ns, readings[-1].power_w)]
+            result = [Sample(CHANNEL, self._asked_ns, readings[-1].power_w)]
         elif skipped is not None or self._overdue(now_ns):
-            found = [Sample(CHANNEL, now_ns, None, skipped or f"no answer within {ANSWER_S:g} s")]
-        if found or self._asked_ns is None:
+            result = [Sample(CHANNEL, now_ns, None, skipped or f"no answer within {ANSWER_S:g} s")]
+        if result or self._asked_ns is None:
             self._rest = b""
             port.write(REQUEST)
             self._asked_ns = now_ns
-        return found
+        return result
 
     def _overdue(self, now_ns: int) -> bool:
         return self._asked_ns is not None and now_ns - self._asked_ns >= ANSWER_S * 1e9

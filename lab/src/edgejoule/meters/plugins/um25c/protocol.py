@@ -67,10 +67,10 @@ def reading_of(frame: bytes) -> Um25cReading:
         raise ValueError(f"no model has the number {code:#06x}")
     if not _ends_well(model, frame):
         raise ValueError("the frame's end or check byte is wrong")
-    found = Um25cReading(model, volts * model.volt_step, amperes * model.ampere_step, power_mw / 1e3)
-    if abs(found.volt * found.ampere - found.power_w) > _AGREE_REL * found.power_w + _AGREE_W:
-        raise ValueError(f"{found.volt:.3f} V times {found.ampere:.4f} A is not {found.power_w:.3f} W")
-    return found
+    result = Um25cReading(model, volts * model.volt_step, amperes * model.ampere_step, power_mw / 1e3)
+    if abs(result.volt * result.ampere - result.power_w) > _AGREE_REL * result.power_w + _AGREE_W:
+        raise ValueError(f"{result.volt:.3f} V times {result.ampere:.4f} A is not {result.power_w:.3f} W")
+    return result
 
 
 def check_byte(frame: bytes) -> int:
