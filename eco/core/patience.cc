@@ -19,7 +19,7 @@ std::string Patience::exhausted(double now_s) const {
   if (now_s - begin_s_ > limits_.total_s) return fmt::format("no result after {:.1f} s", limits_.total_s);
   if (received_) return "";
   if (now_s - heard_s_ > limits_.heartbeat_s)
-    return fmt::format("no word from the worker for {:.1f} s", limits_.heartbeat_s);
+    return fmt::format("no answer from the worker for {:.1f} s", limits_.heartbeat_s);
   if (now_s - moved_s_ > limits_.standstill_s)
     return fmt::format("the worker stands still for {:.1f} s", limits_.standstill_s);
   const double remainder_now_s = remainder_s(now_s);

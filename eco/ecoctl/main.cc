@@ -152,7 +152,7 @@ void kill(const Arguments& arguments, bool on) {
                     told.confirmed, told.servers, told.own_switches));
   if (!told.complete())
     throw Failure(
-        fmt::format("{} of {} servers have confirmed. The others obey when they are heard of again; repeat "
+        fmt::format("{} of {} servers have confirmed. The others obey when they are connected again; repeat "
                     "`ecoctl {}` to see that they did",
                     told.confirmed, told.servers, on ? "kill" : "resume"));
   fmt::print("{}\n",

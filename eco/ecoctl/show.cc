@@ -32,7 +32,7 @@ std::string megabytes(double bytes) { return fmt::format("{:.1f} MB", bytes * 1e
 
 std::string state_of(const proto::ServerLine& line) {
   if (line.state().has_left_s()) return line.why_not();
-  if (!line.alive()) return fmt::format("not heard of for {:.0f} s", line.state().age_s());
+  if (!line.alive()) return fmt::format("silent for {:.0f} s", line.state().age_s());
   const std::string state = line.takes_jobs() ? "takes jobs" : line.why_not();
   return state + (line.state().local_only_here() ? "; ITS OWN KILL SWITCH IS ON" : "");
 }
@@ -53,15 +53,14 @@ std::string head(const proto::FederationView& view) {
                          return line.state().name() == policy.substr(fixed.size());
                        });
   std::string out = fmt::format("asked {}: ", view.server());
-  out +=
-      view.master().empty() ? "no master is heard of" : fmt::format("master {}, epoch {}", view.master(), view.epoch());
+  out += view.master().empty() ? "no master is known" : fmt::format("master {}, epoch {}", view.master(), view.epoch());
   out +=
       fmt::format("; policy {}{}{}; {} of {} servers alive\n", policy, unknown ? " (NO SERVER HAS THIS NAME)" : "",
                   view.policy().shadow() ? " in shadow mode (nothing is offloaded)" : "", alive, view.servers_size());
   if (view.settings().local_only()) out += "THE KILL SWITCH IS ON: every server compacts for itself (ecoctl resume)\n";
   if (view.local_only_here())
     out += fmt::format("THE KILL SWITCH IS ON at {0} alone (`ecoctl resume` at {0} ends it){1}\n", view.server(),
-                       view.master().empty() ? ": the others cannot be told, no master is heard of" : "");
+                       view.master().empty() ? ": the other servers are not reached, no master is known" : "");
   return out;
 }
 

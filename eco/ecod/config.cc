@@ -45,11 +45,11 @@ void visit_keys(Configuration& c, Visitor& visit) {
   visit("urls", f.urls, "of the NATS servers; tls:// beyond loopback, with [tls]");
   visit("replicas", f.replicas, "of what NATS stores: 3 with three NATS servers, else 1");
   visit("beat_ms", f.beat_ms, "telemetry is read and told so often");
-  visit("alive_ms", f.alive_ms, "a server that was not heard of for so long is not alive");
+  visit("alive_ms", f.alive_ms, "a server without a message for so long is not alive");
   visit("lease_ms", f.lease_ms, "a master that cannot renew its lease for so long is none any more (nats)");
   visit("table_age_max_ms", f.table_age_max_ms,
         "without a master, the last server table decides for so long; then all compact for themselves");
-  visit("forget_ms", f.forget_ms, "a server that was not heard of for so long is no line of the table any more");
+  visit("forget_ms", f.forget_ms, "a server without a message for so long leaves the table");
   visit("place_timeout_ms", f.place_timeout_ms, "the master's answer is waited for so long");
 
   visit.section("policy", "Where compactions run; of the master. `ecoctl policy` overrides it; SIGHUP reads it anew.");

@@ -51,11 +51,11 @@ class Source final : public prometheus::Collectable {
     double alive = 0, taking = 0;
     for (const auto& line : view.servers()) alive += line.alive(), taking += line.takes_jobs();
     page.add("ecod_is_master", "this server is the master", gauge, view.master() == view.server());
-    page.add("ecod_master_is_heard", "a master is heard of", gauge, !view.master().empty());
-    page.add("ecod_epoch", "of the newest master that was heard of", gauge, static_cast<double>(view.epoch()));
+    page.add("ecod_master_is_heard", "a master is known", gauge, !view.master().empty());
+    page.add("ecod_epoch", "of the newest known master", gauge, static_cast<double>(view.epoch()));
     page.add("ecod_table_age_seconds", "since the master's last word", gauge,
              view.table_age_s() < 1e6 ? std::optional(view.table_age_s()) : std::nullopt);
-    page.add("ecod_servers_alive", "that were heard of in time", gauge, alive);
+    page.add("ecod_servers_alive", "with messages in time", gauge, alive);
     page.add("ecod_servers_taking_jobs", "that take a job now", gauge, taking);
     page.add("ecod_local_only", "the kill switch is on", gauge, view.settings().local_only() || view.local_only_here());
     page.add("ecod_shadow", "decisions are logged and not followed", gauge, view.policy().shadow());

@@ -505,7 +505,7 @@ class NatsFederation final : public Federation {
       const std::scoped_lock lock(mutex_);
       master = master_;
     }
-    if (master.empty()) return Error{"no master is heard of"};
+    if (master.empty()) return Error{"no master is known"};
     natsMsg* answer = nullptr;
     const auto timeout_ms = std::max<std::int64_t>(1, static_cast<std::int64_t>(timeout_s * 1e3));
     const natsStatus status =

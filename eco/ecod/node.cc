@@ -233,7 +233,7 @@ proto::Placement Node::place_somehow(const proto::PlaceRequest& request, double 
     return placement;
   }
   if (auto placement = stay_by_own_model(request, now.policy, log)) return *placement;
-  std::string why = "no master is heard of";
+  std::string why = "no master is known";
   if (master_is_heard()) {
     const auto placement = ask_master(request, timeout_s);
     if (placement) {
@@ -616,7 +616,7 @@ Result<> Node::kill(bool local_only) {
   const auto saved = state_.change([&](proto::SavedState& state) { state.set_local_only_here(here); });
   if (here)
     return Error{fmt::format(
-        "{0} compacts for itself now, but the others could not be told: {1}. Repeat `ecoctl kill` when they "
+        "{0} compacts for itself now, but the other servers were not reached: {1}. Repeat `ecoctl kill` when they "
         "can be, or end it by `ecoctl resume` at {0}",
         config_.name, told.error())};
   return saved;

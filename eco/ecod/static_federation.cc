@@ -102,7 +102,7 @@ Result<> StaticMember::report(const proto::JobReport& report) {
 
 Result<proto::Settings> StaticMember::settings() {
   const std::scoped_lock lock(mutex_);
-  if (!settings_) return Error{"the master was never heard of"};
+  if (!settings_) return Error{"no message from the master yet"};
   return *settings_;
 }
 

@@ -175,7 +175,7 @@ std::vector<Tracker::Line> Tracker::lines(double now_s) const {
 }
 
 std::string why_not(const Server& server, double busy_max) {
-  if (!server.alive) return "not heard of";
+  if (!server.alive) return "silent";
   if (server.draining) return "draining";
   if (server.address.empty()) return "no worker";
   if (server.jobs >= server.slots) return "its slots are taken";

@@ -310,7 +310,7 @@ TEST_F(Federation, ecoctl_kill_fails_until_each_member_has_confirmed) {
   const auto [said, code] = named("a").ecoctl(ECOCTL_PROGRAM, {"kill", "--wait-s", "2"});
   EXPECT_EQ(code, 1) << said;
   for (const char* line :
-       {"a       confirmed\n", "b       confirmed\n", "c       NOT CONFIRMED: not heard of for ", "2 of 3 servers"})
+       {"a       confirmed\n", "b       confirmed\n", "c       NOT CONFIRMED: silent for ", "2 of 3 servers"})
     EXPECT_NE(said.find(line), std::string::npos) << line << " is not in\n" << said;
   named("c").process().signal(SIGCONT);
   const auto [then, ended] = named("a").ecoctl(ECOCTL_PROGRAM, {"kill"});
@@ -329,7 +329,7 @@ TEST_F(Federation, ecoctl_kill_names_the_servers_that_it_did_not_reach) {
   nats->server(0).signal(SIGCONT);
   EXPECT_EQ(code, 1) << said;
   for (const char* line :
-       {"a       confirmed\n", "b       NOT CONFIRMED", "c       NOT CONFIRMED", "the others could not be told"})
+       {"a       confirmed\n", "b       NOT CONFIRMED", "c       NOT CONFIRMED", "the other servers were not reached"})
     EXPECT_NE(said.find(line), std::string::npos) << line << " is not in\n" << said;
 }
 

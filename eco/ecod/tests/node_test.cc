@@ -134,7 +134,7 @@ TEST_F(NodeTest, decides_with_the_last_table_when_the_master_does_not_answer) {
   EXPECT_EQ(federation.asked, 1) << "one that is silent is not waited for again";
   ASSERT_TRUE(node->heard_table(table(7, 2)));
   (void)place();
-  EXPECT_EQ(federation.asked, 2) << "until it is heard of";
+  EXPECT_EQ(federation.asked, 2) << "until its message arrives";
 }
 
 TEST_F(NodeTest, a_master_that_fell_silent_is_not_asked) {
@@ -177,7 +177,7 @@ TEST_F(NodeTest, a_server_that_said_goodbye_is_shown_so_at_the_master_and_at_the
   const std::string left = "left (said goodbye 7 s ago)";
   EXPECT_EQ(line_of("medium").why_not(), left);
   EXPECT_FALSE(line_of("medium").alive());
-  EXPECT_LT(line_of("medium").state().age_s(), 100) << "since it was heard of, whatever it said";
+  EXPECT_LT(line_of("medium").state().age_s(), 100) << "since its last message";
   const auto told = node->table(true);
 
   federation.own = {};
@@ -233,7 +233,7 @@ TEST_F(NodeTest, compacts_locally_once_the_last_table_is_too_old) {
   now_s += 15.5;
   const auto placement = place();
   EXPECT_FALSE(placement.offload());
-  EXPECT_EQ(placement.reason(), "no master is heard of, and there is no server table of the last 15 s");
+  EXPECT_EQ(placement.reason(), "no master is known, and there is no server table of the last 15 s");
 }
 
 TEST_F(NodeTest, compacts_locally_where_no_master_was_ever_heard_of) { EXPECT_FALSE(place().offload()); }
@@ -329,10 +329,10 @@ TEST_F(NodeTest, a_kill_switch_that_the_others_cannot_hear_holds_here_and_over_a
   federation.answers = false;
   const auto killed = node->kill(true);
   ASSERT_FALSE(killed);
-  EXPECT_EQ(
-      killed.error(),
-      "home compacts for itself now, but the others could not be told: NATS is not connected. Repeat `ecoctl kill` "
-      "when they can be, or end it by `ecoctl resume` at home");
+  EXPECT_EQ(killed.error(),
+            "home compacts for itself now, but the other servers were not reached: NATS is not connected. Repeat "
+            "`ecoctl kill` "
+            "when they can be, or end it by `ecoctl resume` at home");
   node->beat(telemetry());
   EXPECT_TRUE(federation.last_beat.local_only_here()) << "the others show it";
   EXPECT_FALSE(place().offload());
@@ -555,7 +555,7 @@ proto::JobReport ended(const std::string& server, const std::string& outcome, do
 
 TEST_F(NodeTest, asks_for_another_server_than_one_where_a_job_failed_until_its_pause_is_over) {
   ASSERT_TRUE(node->heard_table(table(7)));
-  node->report(ended("medium", "fell back: no word from the worker for 1.0 s", 1));
+  node->report(ended("medium", "fell back: no answer from the worker for 1.0 s", 1));
   (void)place();
   ASSERT_EQ(federation.last_request.avoid_size(), 1);
   EXPECT_EQ(federation.last_request.avoid(0), "medium");
@@ -572,8 +572,8 @@ TEST_F(NodeTest, asks_for_another_server_than_one_where_a_job_failed_until_its_p
 
 TEST_F(NodeTest, asks_for_none_where_jobs_failed_at_one_server_after_the_other) {
   ASSERT_TRUE(node->heard_table(table(7)));
-  node->report(ended("medium", "fell back: no word from the worker for 1.0 s", 1));
-  node->report(ended("high", "fell back: no word from the worker for 1.0 s", 1));
+  node->report(ended("medium", "fell back: no answer from the worker for 1.0 s", 1));
+  node->report(ended("high", "fell back: no answer from the worker for 1.0 s", 1));
   EXPECT_FALSE(place().offload());
   EXPECT_TRUE(place().reason().starts_with("jobs failed at one worker after the other: none is asked for 20 s"));
 }
@@ -606,7 +606,7 @@ TEST_F(NodeTest, keeps_a_job_from_the_servers_that_refused_jobs_of_its_database)
 
 TEST_F(NodeTest, says_which_server_is_left_alone_and_for_how_long) {
   ASSERT_TRUE(node->heard_table(table(7)));
-  node->report(ended("medium", "fell back: no word from the worker for 1.0 s", 1));
+  node->report(ended("medium", "fell back: no answer from the worker for 1.0 s", 1));
   federation.answer.set_offload(false);
   federation.answer.set_reason("medium takes no job");
   EXPECT_EQ(place().reason(), "medium takes no job; medium is left alone for 20 s: 1 jobs failed there in a row");

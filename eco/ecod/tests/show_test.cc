@@ -41,7 +41,7 @@ TEST_F(Show, a_kill_switch_of_one_server_alone_names_where_it_ends) {
   view.set_local_only_here(true);
   EXPECT_TRUE(shows("THE KILL SWITCH IS ON at e1 alone (`ecoctl resume` at e1 ends it)\n"));
   view.clear_master();
-  EXPECT_TRUE(shows("ends it): the others cannot be told, no master is heard of\n"));
+  EXPECT_TRUE(shows("ends it): the other servers are not reached, no master is known\n"));
   auto& e3 = *view.mutable_servers(2)->mutable_state();
   e3.set_local_only(true), e3.set_local_only_here(true);
   EXPECT_TRUE(shows("takes jobs; ITS OWN KILL SWITCH IS ON"));

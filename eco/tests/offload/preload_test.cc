@@ -183,7 +183,7 @@ TEST_F(Preload, waits_once_for_a_worker_that_hangs_however_many_databases_are_op
   const auto lines = [&](const std::string& text) {
     return std::stoi(run("grep -rh --include='LOG*' '" + text + "' '" + (folder_ / "databases") + "' | wc -l").output);
   };
-  EXPECT_EQ(lines("no word from the worker"), 1);
+  EXPECT_EQ(lines("no answer from the worker"), 1);
   EXPECT_GT(lines("left alone for"), 5);
   close(listener);
 }
