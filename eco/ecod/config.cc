@@ -44,15 +44,15 @@ void visit_keys(Configuration& c, Visitor& visit) {
   visit("candidate", f.candidate, "may be elected (nats)");
   visit("urls", f.urls, "of the NATS servers; tls:// beyond loopback, with [tls]");
   visit("replicas", f.replicas, "of what NATS stores: 3 with three NATS servers, else 1");
-  visit("beat_ms", f.beat_ms, "telemetry is read and told so often");
+  visit("beat_ms", f.beat_ms, "interval at which telemetry is read and published");
   visit("alive_ms", f.alive_ms, "a server without a message for so long is not alive");
-  visit("lease_ms", f.lease_ms, "a master that cannot renew its lease for so long is none any more (nats)");
+  visit("lease_ms", f.lease_ms, "a master that cannot renew its lease for this time steps down (nats)");
   visit("table_age_max_ms", f.table_age_max_ms,
         "without a master, the last server table decides for so long; then all compact for themselves");
   visit("forget_ms", f.forget_ms, "a server without a message for so long leaves the table");
   visit("place_timeout_ms", f.place_timeout_ms, "the master's answer is waited for so long");
 
-  visit.section("policy", "Where compactions run; of the master. `ecoctl policy` overrides it; SIGHUP reads it anew.");
+  visit.section("policy", "Where compactions run; of the master. `ecoctl policy` overrides it; SIGHUP reads it again.");
   visit("name", c.policy.name, policy_list());
   visit("shadow", c.policy.shadow, "decide and log, offload nothing");
   visit("read_weight", c.policy.read_weight, "of eco-plus: the weight of reads that find level 0 full");
@@ -67,7 +67,7 @@ void visit_keys(Configuration& c, Visitor& visit) {
   visit("cores", c.telemetry.cores, "that eco may count on; 0: all of the machine or the cgroup");
   visit("link_mbit_s", c.telemetry.link_mbit_s, "0: as the interface says; without either nothing is offloaded");
 
-  visit.section("power", "For energies where no meter tells. 0: a default, which `ecoctl servers` then says.");
+  visit.section("power", "For energies without a meter. 0: a default, which `ecoctl servers` shows.");
   visit("busy_core_w", c.power.busy_core_w, "watts of one busy core, above idle");
   visit("idle_w", c.power.idle_w, "watts of the idle server");
   visit("transfer_j_per_byte", c.power.transfer_j_per_byte, "joules of a byte that it sends or receives");
@@ -79,7 +79,7 @@ void visit_keys(Configuration& c, Visitor& visit) {
   visit("listen", c.worker.listen, "host:port for the primaries; beyond loopback only with [tls]");
   visit("address", c.worker.address, "host:port by which they reach it; empty: `listen`");
   visit("data_port", c.worker.data_port, "for the tables, at the host of `listen`; 0: a free one");
-  visit("scratch", c.worker.scratch, "a folder of its own, with room for the outputs of all slots");
+  visit("scratch", c.worker.scratch, "a separate folder, with room for the outputs of all slots");
   visit("slots", c.worker.slots, "so many at a time");
   visit("queue", c.worker.queue, "so many may wait for a slot; further ones are refused");
   visit("nice", c.worker.nice, "added to the niceness of their processes");
