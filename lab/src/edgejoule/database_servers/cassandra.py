@@ -26,7 +26,7 @@ from edgejoule.database_servers.server import (
 from edgejoule.errors import UsageError
 
 NODES_MAX = 9
-_TOKENS = 16  # of each node
+_TOKENS = 16  # per node
 _POOLS = ("CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush", "ValidationExecutor")
 _TIMEOUTS = (
     "read_request_timeout", "range_request_timeout", "write_request_timeout", "counter_write_request_timeout",
@@ -72,18 +72,18 @@ class Cassandra(DatabaseServer):
 
     @classmethod
     def found(cls) -> FoundServer:
-        """By its jars."""
+        """Checks for the jars and a Java."""
         return jvm.found("cassandra", "cassandra-all")
 
     def check(self) -> None:
-        """Numbers."""
+        """Raises UsageError for a wrong number of nodes or a wrong size."""
         for name in ("nodes", "heap_mb", "timeout_ms", "commitlog_sync_period_ms"):
             whole(self.name, self.settings, name)
         if self._count > NODES_MAX:
             raise UsageError(f"cassandra.nodes: at most {NODES_MAX}, got {self._count}")
 
     def copies_max(self) -> int:
-        """One on each node."""
+        """Returns the number of nodes: each holds one copy."""
         return self._count
 
     @property
@@ -95,7 +95,7 @@ class Cassandra(DatabaseServer):
         return [f"127.0.0.{number + 1}" for number in range(self._count)]
 
     def choose_ports(self) -> dict[str, int]:
-        """Of the nodes' addresses alike; those that the data were made with as long as they are free."""
+        """Returns ports that are free on all nodes' addresses, if possible those that the data were created with."""
         file = self.data / "ports.json"
         if file.exists():
             kept: dict[str, int] = json.loads(file.read_text())
@@ -110,12 +110,12 @@ class Cassandra(DatabaseServer):
         return found
 
     def prepare(self) -> None:
-        """Each node's configuration."""
+        """Writes each node's configuration."""
         (self.folder / "logback.xml").write_text(_LOG)
         for number, host in enumerate(self._hosts):
             data = self.data / f"node{number + 1}"
             data.mkdir(exist_ok=True)
-            # JSON is YAML, too.
+            # JSON is valid YAML.
             self._yaml(number).write_text(json.dumps(self._configuration(number, host, data), indent=1))
 
     def _yaml(self, number: int) -> Path:
@@ -157,7 +157,7 @@ class Cassandra(DatabaseServer):
         }
 
     def nodes(self) -> Sequence[Node]:
-        """The first is the seed."""
+        """Returns the nodes, the seed first."""
         return [self._node(number) for number in range(self._count)]
 
     def _node(self, number: int) -> Node:
@@ -169,7 +169,7 @@ class Cassandra(DatabaseServer):
             "cassandra.config": self._yaml(number).as_uri(),
             "cassandra.storagedir": data,
             "cassandra.jmx.local.port": self.ports[f"jmx{number + 1}"],
-            # The seed has nobody to wait for; the others fail when it does not answer within twice as long.
+            # The seed waits for no other node. The others fail if it does not answer within twice this delay.
             "cassandra.ring_delay_ms": 30_000 if number else 3000,
             "cassandra.skip_wait_for_gossip_to_settle": 0,
             "cassandra-foreground": "yes",
@@ -183,7 +183,7 @@ class Cassandra(DatabaseServer):
         return Node(f"node{number + 1}", words)
 
     def start_nodes(self) -> None:
-        """One after another: two that join at a time may refuse each other."""
+        """Starts one node after another: two that join at the same time may refuse each other."""
         for number, node in enumerate(self.nodes()):
             self.start_node(node)
             if number < self._count - 1:
@@ -191,7 +191,7 @@ class Cassandra(DatabaseServer):
 
     @classmethod
     def may_miss(cls, options: Mapping[str, object]) -> str | None:
-        """By its consistency levels."""
+        """Compares the consistency levels of reads and writes with the number of copies."""
         copies = int(str(options.get("replication_factor") or 1))
         both = str(options.get("consistency") or "ONE")
         reads, writes = (
@@ -202,7 +202,7 @@ class Cassandra(DatabaseServer):
         return f"of {copies} copies a write waits for {writes} and a read for {reads}, which may not have it yet"
 
     def ask_version(self) -> str:
-        """When every node answers and sees all others."""
+        """Returns the version. Raises NotReadyError until every node answers and sees all others."""
         versions = [self._version_of(number) for number in range(self._count)]
         for number in range(self._count):
             seen = self._ask(number, "SELECT peer FROM system.peers_v2")
@@ -219,13 +219,13 @@ class Cassandra(DatabaseServer):
         return {"hosts": ",".join(self._hosts), "port": self.ports["native"], "jmxports": jmx}
 
     def durability(self) -> str:
-        """Of the commit log."""
+        """Describes how the commit log is synced."""
         if self.settings["commitlog_sync"] == "batch":
             return "commitlog_sync batch: acknowledged when the commit log is synced"
         return f"commitlog_sync periodic: synced every {self.settings['commitlog_sync_period_ms']} ms"
 
     def settled(self) -> Settled:
-        """No flush and no compaction under way or waiting on any node."""
+        """Reports whether any node has a flush or a compaction under way or waiting."""
         for number in range(self._count):
             for row in self._ask(number, "SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools"):
                 left = int(row["active_tasks"] or 0) + int(row["pending_tasks"] or 0)
@@ -236,7 +236,7 @@ class Cassandra(DatabaseServer):
         return Settled(True, "system_views: no flush, no compaction under way or waiting on any node")
 
     def operations(self) -> Mapping[str, int]:
-        """Of the keyspace ycsb, by the nodes that coordinated them."""
+        """Returns the operations on the keyspace ycsb, counted by the nodes that coordinated them."""
         found = {}
         for what in ("read", "scan", "write"):
             query = f"SELECT keyspace_name, count FROM system_views.coordinator_{what}_latency"
@@ -245,7 +245,7 @@ class Cassandra(DatabaseServer):
         return found
 
     def work(self) -> Sequence[Work]:
-        """Flushes and compactions, from the logs."""
+        """Returns flushes and compactions, from the logs."""
         found = []
         for number in range(self._count):
             for line in lines_of(self.log_of(f"node{number + 1}")):
@@ -269,7 +269,7 @@ class Cassandra(DatabaseServer):
 
 
 def _answers(level: str, copies: int) -> int:
-    """How many copies a consistency level waits for."""
+    """Returns how many copies a consistency level waits for."""
     named = {"ANY": 0, "ONE": 1, "TWO": 2, "THREE": 3, "ALL": copies}
     return named.get(level.upper().removeprefix("LOCAL_"), copies // 2 + 1)
 

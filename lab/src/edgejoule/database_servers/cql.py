@@ -1,4 +1,4 @@
-"""As much of Cassandra's protocol (version 4) as asking a node how it is takes: one query at a time, no parameters.
+"""The part of Cassandra's protocol (version 4) that a health query needs: one query at a time, no parameters.
 
 Frames: version, flags, stream (2 bytes), opcode, length (4), body. Source: native_protocol_v4.spec of Apache Cassandra.
 """
@@ -16,7 +16,7 @@ from edgejoule.database_servers.server import NotReadyError
 ANSWER_S = 15.0
 _ERROR, _STARTUP, _READY, _QUERY, _RESULT = 0, 1, 2, 7, 8
 _ROWS = 2
-_ONE = 1  # consistency
+_ONE = 1  # consistency level ONE
 _NUMBERS = {0x02: ">q", 0x05: ">q", 0x07: ">d", 0x08: ">f", 0x09: ">i", 0x04: ">?"}
 _TEXTS = (0x01, 0x0D)
 
@@ -28,13 +28,13 @@ class CqlError(Exception):
 
 
 class Connection:
-    """To one node."""
+    """A connection to one node."""
 
     def __init__(self, sock: socket.socket, file: BinaryIO) -> None:
         self._sock, self._file = sock, file
 
     def ask(self, query: str) -> list[dict[str, Value]]:
-        """The rows. Raises CqlError, or NotReadyError when no answer came."""
+        """Returns the rows. Raises CqlError, or NotReadyError when no answer came."""
         text = query.encode()
         body = self._exchange(_QUERY, struct.pack(">i", len(text)) + text + struct.pack(">HB", _ONE, 0))
         reader = _Reader(body)
@@ -57,7 +57,7 @@ class Connection:
         return body
 
     def begin(self) -> None:
-        """Before the first query."""
+        """Sends the startup message, which must precede the first query."""
         self._exchange(_STARTUP, struct.pack(">H", 1) + _string("CQL_VERSION") + _string("3.0.0"))
 
 

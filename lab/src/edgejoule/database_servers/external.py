@@ -11,12 +11,12 @@ from typing import ClassVar, Self, cast
 
 from edgejoule.database_servers.server import DatabaseServer, FoundServer, Node
 
-HOST = "host"  # the option that says that the server is the user's
+HOST = "host"  # an option that only a server of the user has
 SECRET = "password"
 
 
 class ExternalServer(DatabaseServer):
-    """options: of its client, which alone gets them."""
+    """options: the client's; the server gets none."""
 
     summary = "a server that the user runs"
     observed: ClassVar[bool] = False
@@ -27,46 +27,46 @@ class ExternalServer(DatabaseServer):
 
     @classmethod
     def found(cls) -> FoundServer:
-        """Its client finds out."""
+        """Reports it as available: only its client can check."""
         return FoundServer(True)
 
     def prepare(self) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def nodes(self) -> Sequence[Node]:
-        """None of ours."""
+        """Returns no nodes: this program starts none."""
         return ()
 
     def ask_version(self) -> str:
-        """Its client says it."""
+        """Returns the version that its client reported."""
         return self.version
 
     def connection(self) -> Mapping[str, object]:
-        """Among the client's options already."""
+        """Returns nothing: the client's options contain the connection already."""
         return {}
 
     def start(self) -> Self:
-        """It runs, or its client says that it does not."""
+        """Does nothing: if the server does not run, its client reports that."""
         return self
 
     def stop(self) -> str:
-        """It is not ours."""
+        """Does nothing: the user runs the server."""
         return "not stopped: the user runs it"
 
     def kill(self) -> None:
-        """It is not ours."""
+        """Does nothing: the user runs the server."""
 
     def last_output(self, node: str | None = None) -> str:
-        """Where the user keeps it."""
+        """Reports that this program cannot read the log."""
         return "its log is where the user runs it"
 
 
 @cache
 def external(kind: type[DatabaseServer]) -> type[ExternalServer]:
-    """Of a kind."""
+    """Returns the class of a kind of server that the user runs."""
     return cast(type[ExternalServer], type(f"ExternalServer{kind.__name__}", (ExternalServer,), {"name": kind.name}))
 
 
 def is_local(host: str) -> bool:
-    """Decides by the name alone; a path is a socket's."""
+    """Decides by the name alone whether a host is this machine; a path names a socket."""
     return host in ("localhost", "::1") or host.startswith(("/", "127."))

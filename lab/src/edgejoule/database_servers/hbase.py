@@ -53,7 +53,7 @@ _REQUESTS = re.compile(r"Namespace_(?P<namespace>\w+?)_table_.*_metric_(?P<kind>
 
 
 class HBase(DatabaseServer):
-    """The client finds all by ZooKeeper."""
+    """Clients get the addresses of all processes from ZooKeeper."""
 
     name = "hbase"
     summary = "Apache HBase: log-structured merge trees of sorted rows, in regions on region servers"
@@ -77,11 +77,11 @@ class HBase(DatabaseServer):
 
     @classmethod
     def found(cls) -> FoundServer:
-        """By its jars."""
+        """Checks for the jars and a Java."""
         return jvm.found("hbase", "hbase-server")
 
     def check(self) -> None:
-        """Numbers."""
+        """Raises UsageError for a wrong number of region servers, copies or megabytes."""
         for name in ("heap_mb", "timeout_ms", "dfs_replication"):
             whole(self.name, self.settings, name)
         if self._count > REGION_SERVERS_MAX:
@@ -90,7 +90,7 @@ class HBase(DatabaseServer):
             raise UsageError(f"hbase.dfs_replication: at most the {self._count} region servers")
 
     def copies_max(self) -> int:
-        """One beside each region server."""
+        """Returns the number of region servers: a data node beside each holds one copy."""
         return max(1, self._count)
 
     @property
@@ -98,7 +98,7 @@ class HBase(DatabaseServer):
         return whole(self.name, self.settings, "region_servers", least=0)
 
     def choose_ports(self) -> dict[str, int]:
-        """Three for each region server, and three for each data node."""
+        """Returns three ports for each region server and three for each data node."""
         names = ["zookeeper", "master", "master_info", "name_node", "name_node_http"]
         for number in range(max(1, self._count)):
             names += [
@@ -111,7 +111,7 @@ class HBase(DatabaseServer):
         return dict(zip(names, free_ports(len(names)), strict=True))
 
     def prepare(self) -> None:
-        """A folder of configuration for each process; the first time a formatted HDFS."""
+        """Writes a configuration folder for each process and formats HDFS the first time."""
         for number in range(max(1, self._count)):
             folder = self._configuration(number)
             folder.mkdir(exist_ok=True)
@@ -187,7 +187,7 @@ class HBase(DatabaseServer):
         return jvm.java([self._configuration(number), f"{jvm.jars('hbase')}/*"], *flags, *words)
 
     def nodes(self) -> Sequence[Node]:
-        """Those below stand before those on them."""
+        """Returns the nodes, lower layers first."""
         heap_mb, new_mb = whole(self.name, self.settings, "heap_mb"), self.settings["new_mb"]
         if not self._count:
             return [Node("hbase", self._java(0, heap_mb, _MASTER, "start", new_mb=new_mb))]
@@ -201,7 +201,7 @@ class HBase(DatabaseServer):
         return found + [Node(f"region-server{n + 1}", self._java(n, heap_mb, *region, new_mb=new_mb)) for n in numbers]
 
     def start_nodes(self) -> None:
-        """HBase after HDFS and ZooKeeper listen."""
+        """Starts HBase after HDFS and ZooKeeper listen."""
         for node in self.nodes():
             if node.name == "master":
                 for port in ("name_node_http", "zookeeper"):
@@ -209,7 +209,7 @@ class HBase(DatabaseServer):
             self.start_node(node)
 
     def ask_version(self) -> str:
-        """When its master has come up with all region servers."""
+        """Returns the version. Raises NotReadyError until the master and all region servers are up."""
         master = self._bean(self.ports["master_info"], "Hadoop:service=HBase,name=Master,sub=Server")
         if not int(master.get("masterFinishedInitializationTime", 0)):
             raise NotReadyError("its master has not come up yet")
@@ -221,17 +221,17 @@ class HBase(DatabaseServer):
         return version[1] if version else self.found().version
 
     def connection(self) -> Mapping[str, object]:
-        """ZooKeeper's."""
+        """Returns ZooKeeper's host and port."""
         return {"host": LOOPBACK, "port": self.ports["zookeeper"]}
 
     def durability(self) -> str:
-        """Of the log."""
+        """Describes how the log is written."""
         if not self._count:
             return "one process on the local file system: the log is written, never synced"
         return f"the log is in the memory of {self.settings['dfs_replication']} data nodes (hflush)"
 
     def settled(self) -> Settled:
-        """No flush and no compaction waiting or under way on any region server."""
+        """Reports whether any region server has a flush or a compaction under way or waiting."""
         for number in range(max(1, self._count)):
             told = self._region_server(number)
             for key in ("flushQueueLength", "compactionQueueLength"):
@@ -240,9 +240,9 @@ class HBase(DatabaseServer):
         return Settled(True, "region servers: flushQueueLength and compactionQueueLength 0")
 
     def operations(self) -> Mapping[str, int]:
-        """Requests for clients' tables at all region servers."""
+        """Counts the requests for clients' tables at all region servers."""
         self._regions()
-        time.sleep(1.1 * _METRICS_PERIOD_S)  # an answer is kept so long, and may have been another's
+        time.sleep(1.1 * _METRICS_PERIOD_S)  # HBase caches a response this long; the first may be another client's
         counted = {"read": 0, "write": 0}
         for name, value in self._regions():
             if (found := _REQUESTS.fullmatch(name)) and found["namespace"] != "hbase":
@@ -250,7 +250,7 @@ class HBase(DatabaseServer):
         return counted
 
     def work(self) -> Sequence[Work]:
-        """Flushes and compactions, from the logs."""
+        """Returns flushes and compactions, from the logs."""
         names = ["hbase"] if not self._count else [f"region-server{n + 1}" for n in range(self._count)]
         found = []
         for name in names:

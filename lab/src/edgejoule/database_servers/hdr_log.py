@@ -9,15 +9,15 @@ from collections.abc import Iterator
 
 from hdrh.histogram import HdrHistogram
 
-_ENVELOPE_BYTES = 8  # cookie, length of what follows, compressed
-_HIGHEST_AT = 24  # bytes into the header: the highest value that the histogram has room for
+_ENVELOPE_BYTES = 8  # cookie, and length of the compressed part
+_HIGHEST_AT = 24  # offset in the header, bytes: the highest value that the histogram can hold
 _HIGHEST_US = 3_600_000_000
 
 
 def counts(encoded: str) -> Iterator[tuple[int, int]]:
-    """Each value in µs with how often it was recorded.
+    """Yields each value in µs with its count.
 
-    Java's recorder grows while it is read, and then reports too low a maximum: room is made for an hour.
+    Java's recorder grows while it is read and then reports too low a maximum; the maximum is raised to one hour.
     """
     envelope = base64.b64decode(encoded)
     histogram = bytearray(zlib.decompress(envelope[_ENVELOPE_BYTES:]))

@@ -1,4 +1,4 @@
-"""Servers on a Java virtual machine: where their jars are, and the options that Java 17 needs to run them."""
+"""Servers on a Java virtual machine: the folders of their jars, and the options that Java 17 needs to run them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _OTHERS = (
 
 
 def jars(name: str) -> Path:
-    """Where the jars of a server or client are: $EDGEJOULE_SERVERS, else build/servers of the source tree."""
+    """Returns the folder of a server's or client's jars: $EDGEJOULE_SERVERS, else build/servers of the source tree."""
     named = os.environ.get("EDGEJOULE_SERVERS")
     bases = [Path(named)] if named else [p / "build/servers" for p in Path(__file__).resolve().parents]
     return next((b / name / "lib" for b in bases if (b / name / "lib").is_dir()), bases[0] / name / "lib")
 
 
 def found(name: str, jar: str) -> FoundServer:
-    """Whether the jar JAR-VERSION.jar of a server is there, and a Java that runs it."""
+    """Checks for the jar JAR-VERSION.jar of a server, and for a Java that runs it."""
     versions = [m[1] for p in jars(name).glob(f"{jar}-*.jar") if (m := re.fullmatch(rf"{jar}-([\d.]+)\.jar", p.name))]
     if not versions:
         return FoundServer(False, why=f"no {jar} in {jars(name)}", fix="make servers")
@@ -52,7 +52,7 @@ def java_version() -> int | None:
     path = program("java")
     if path is None:
         return None
-    with contextlib.suppress(OSError):  # beside the program, and much faster
+    with contextlib.suppress(OSError):  # much faster than a start of java
         release = (Path(path).resolve().parents[1] / "release").read_text()
         if version := re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', release):
             return int(version[1])
@@ -62,7 +62,7 @@ def java_version() -> int | None:
 
 
 def opened() -> list[str]:
-    """The flags that open these packages."""
+    """Returns the flags that open these packages."""
     packages = [*(f"java.base/{name}" for name in _BASE), *_OTHERS]
     return [f"--{what}={package}=ALL-UNNAMED" for package in packages for what in ("add-opens", "add-exports")]
 

@@ -27,7 +27,7 @@ from edgejoule.database_servers.server import (
 from edgejoule.errors import UsageError
 
 ANSWER_S = 15.0
-START_ANSWER_S = 2.0  # while it starts: a server that has ended is noticed between two questions
+START_ANSWER_S = 2.0  # during the start, so that a server that has ended is noticed between two requests
 STAND_IN = "mongodb-stand-in"
 _STAND_IN_JAR = "mongo-java-server-core"
 _STAND_IN_HEAP_MB = 256
@@ -47,7 +47,7 @@ Document = dict[str, Any]
 
 
 class MongoDB(DatabaseServer):
-    """One process."""
+    """Starts one process: mongod or its stand-in."""
 
     name = "mongodb"
     summary = "MongoDB: documents in B-trees with a journal (WiredTiger), in a process of its own"
@@ -68,11 +68,11 @@ class MongoDB(DatabaseServer):
     durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {"": {"journal": "false"}}
     connection_options = ("host", "port", "uri", "url")
     start_s = 60.0
-    stop_s = 120.0  # it makes a checkpoint before it ends
+    stop_s = 120.0  # mongod makes a checkpoint before it ends
 
     @classmethod
     def found(cls) -> FoundServer:
-        """By its program, else by the stand-in's jars."""
+        """Checks for mongod, else for the stand-in's jars."""
         mongod, stand_in = program("mongod"), _stand_in_found()
         if not mongod and not stand_in.available:
             return FoundServer(False, why=f"{_MISSING}; a stand-in for tests: {stand_in.why}", fix="make servers")
@@ -83,7 +83,7 @@ class MongoDB(DatabaseServer):
         return FoundServer(True, _stand_in_version(stand_in), summary=_STAND_IN_SUMMARY)
 
     def check(self) -> None:
-        """Numbers, and what a stand-in has not."""
+        """Raises UsageError for wrong numbers and for settings that a stand-in lacks."""
         for name in ("commit_interval_ms", "checkpoint_s"):
             whole(self.name, self.settings, name)
         try:
@@ -101,7 +101,7 @@ class MongoDB(DatabaseServer):
             raise UsageError(f"mongodb.{changed[0]}: the stand-in has no such setting; leave it out, or install mongod")
 
     def missing(self) -> str | None:
-        """The one of the two that `server` names."""
+        """Explains why the program that `server` names is missing; None if it is here."""
         if self.settings["server"] == "mongod" and program("mongod") is None:
             return f"mongodb.server = mongod: {_MISSING}"
         found = _stand_in_found()
@@ -111,7 +111,7 @@ class MongoDB(DatabaseServer):
 
     @property
     def stand_in(self) -> str:
-        """Which one; empty: a mongod."""
+        """Names the stand-in and its version; empty for mongod."""
         return _stand_in_version(_stand_in_found()) if self._stands_in else ""
 
     @property
@@ -119,9 +119,9 @@ class MongoDB(DatabaseServer):
         return self.settings["server"] == "stand-in" or (not self.settings["server"] and program("mongod") is None)
 
     def prepare(self) -> None:
-        """A configuration of mongod."""
+        """Writes mongod's configuration."""
         if not self._stands_in:
-            (self.folder / "mongod.json").write_text(json.dumps(self._configuration(), indent=1))  # JSON is YAML, too
+            (self.folder / "mongod.json").write_text(json.dumps(self._configuration(), indent=1))  # JSON is valid YAML
 
     def _configuration(self) -> Document:
         settings: dict[str, object] = {
@@ -140,7 +140,7 @@ class MongoDB(DatabaseServer):
         return nested(settings)
 
     def nodes(self) -> Sequence[Node]:
-        """One."""
+        """Returns the only node."""
         if not self._stands_in:
             return [Node("mongod", [program("mongod") or "mongod", "--config", str(self.folder / "mongod.json")])]
         lib = jvm.jars(STAND_IN)
@@ -151,16 +151,16 @@ class MongoDB(DatabaseServer):
         return [Node("stand-in", words)]
 
     def ask_version(self) -> str:
-        """When it answers."""
+        """Returns the version. Raises NotReadyError until the server answers."""
         told = self._ask("buildInfo", START_ANSWER_S)
         return self.stand_in or str(told["version"])
 
     def connection(self) -> Mapping[str, object]:
-        """Host and port."""
+        """Returns host and port."""
         return {"host": LOOPBACK, "port": self.ports["port"]}
 
     def durability(self) -> str:
-        """Of its journal."""
+        """Describes how the journal is synced."""
         if self._stands_in:
             return "a stand-in: written within a second or so; it has no journal and heeds no write concern"
         if self.settings["server_journal"] == "off":
@@ -168,16 +168,16 @@ class MongoDB(DatabaseServer):
         return f"journal synced every {self.settings['commit_interval_ms']} ms, and before an answer to j=true"
 
     def facts(self) -> dict[str, Any]:
-        """A stand-in heeds none of mongod's settings."""
+        """Leaves mongod's settings out for a stand-in, which ignores them."""
         found = super().facts()
         return found | {"settings": {"server": "stand-in"}} if self._stands_in else found
 
     def settle(self) -> None:
-        """fsync: a checkpoint."""
+        """Makes a checkpoint by fsync."""
         self._ask("fsync")
 
     def settled(self) -> Settled:
-        """No checkpoint under way, by serverStatus."""
+        """Reports whether a checkpoint is under way, from serverStatus."""
         told = self._ask("serverStatus").get("wiredTiger", {})
         running = [told[part][name] for part, name in _RUNNING if name in told.get(part, {})]
         if not running:
@@ -187,12 +187,12 @@ class MongoDB(DatabaseServer):
         return Settled(True, "fsync returned; serverStatus: no checkpoint under way")
 
     def operations(self) -> Mapping[str, int]:
-        """By opcounters; commands left out, which are its own and this program's."""
+        """Returns opcounters without commands, which the server and this program send."""
         told = self._ask("serverStatus").get("opcounters", {})
         return {str(name): int(count) for name, count in told.items() if name != "command"}
 
     def work(self) -> Sequence[Work]:
-        """Checkpoints, from its log."""
+        """Returns checkpoints, from the log."""
         return [] if self._stands_in else [work for line in lines_of(self.log_of("mongod")) if (work := work_in(line))]
 
     def _ask(self, command: str, wait_s: float = ANSWER_S) -> Document:

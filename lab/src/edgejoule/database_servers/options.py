@@ -15,7 +15,7 @@ PRESET = "preset"
 
 @dataclass(frozen=True)
 class Option:
-    """default: "" leaves it to the server. choices: all it can be; empty: any."""
+    """An option of a server. default: "" leaves it to the server. choices: the allowed values; empty: any."""
 
     meaning: str
     default: str = ""
@@ -43,7 +43,7 @@ def effective(
 
 
 def whole(server: str, settings: Mapping[str, str], name: str, least: int = 1) -> int:
-    """An option that is a whole number. Raises UsageError."""
+    """Returns an option that is a whole number. Raises UsageError."""
     try:
         number = int(settings[name])
     except ValueError:
@@ -54,12 +54,12 @@ def whole(server: str, settings: Mapping[str, str], name: str, least: int = 1) -
 
 
 def passed_through(settings: Mapping[str, str]) -> dict[str, str]:
-    """The server's own settings, by its own names."""
+    """Returns the server's own settings, by its own names."""
     return {name.removeprefix(OWN): value for name, value in settings.items() if name.startswith(OWN)}
 
 
 def json_value(text: str) -> object:
-    """A setting in its own type: 4, true, "text"."""
+    """Converts a setting to its own type: 4, true, "text"."""
     try:
         value: object = json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""PostgreSQL: a cluster of its own below the folder; with Citus a coordinator and workers, each a separate cluster.
+"""PostgreSQL: a separate cluster below the folder; with Citus a coordinator and workers, each a cluster.
 
 As root they run as the user postgres, for PostgreSQL refuses root.
 """
@@ -58,7 +58,7 @@ class Cluster(NamedTuple):
 
 
 class Postgres(DatabaseServer):
-    """A postmaster with a process for every client; of Citus one for each node."""
+    """Starts a postmaster, which starts a process for every client; with Citus one postmaster for each node."""
 
     name = "postgres"
     summary = "PostgreSQL: heap tables and B-trees with a write-ahead log, in processes of its own"
@@ -76,7 +76,7 @@ class Postgres(DatabaseServer):
     }
     durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "none": {"synchronous_commit": "off", "fsync": "off"},
-        "process": {"synchronous_commit": "on", "fsync": "on"},  # there is nothing between this and power
+        "process": {"synchronous_commit": "on", "fsync": "on"},  # PostgreSQL has no level between this and power
         "power": {"synchronous_commit": "on", "fsync": "on"},
     }
     replication_option = "shard_replication_factor"
@@ -86,7 +86,7 @@ class Postgres(DatabaseServer):
 
     @classmethod
     def found(cls) -> FoundServer:
-        """By its program, and as root by the user it takes."""
+        """Checks for the program and, as root, for the user that runs it."""
         named = os.environ.get(_NAMED)
         if named and not (Path(named) / "postgres").exists():
             return FoundServer(
@@ -100,12 +100,12 @@ class Postgres(DatabaseServer):
         return FoundServer(True, _version_of(_tool("postgres")))
 
     def check(self) -> None:
-        """The number of workers."""
+        """Raises UsageError for a wrong number of workers."""
         if self._workers > WORKERS_MAX:
             raise UsageError(f"postgres.workers: at most {WORKERS_MAX}, got {self._workers}")
 
     def copies_max(self) -> int:
-        """One on each worker."""
+        """Returns the number of workers: each holds one copy."""
         return max(1, self._workers)
 
     @property
@@ -113,12 +113,12 @@ class Postgres(DatabaseServer):
         return whole(self.name, self.settings, "workers", least=0)
 
     def choose_ports(self) -> dict[str, int]:
-        """One for each cluster."""
+        """Returns one port for each cluster."""
         names = ["port", *(f"worker{number + 1}" for number in range(self._workers))]
         return dict(zip(names, free_ports(len(names)), strict=True))
 
     def clusters(self) -> Sequence[Cluster]:
-        """The one that clients speak to, then its workers."""
+        """Returns the cluster that clients connect to, then its workers."""
         if not self._workers:
             return [Cluster("postgres", self.data, self.ports["port"])]
         workers = [f"worker{number + 1}" for number in range(self._workers)]
@@ -126,7 +126,7 @@ class Postgres(DatabaseServer):
         return [first, *(Cluster(name, self.data / name, self.ports[name]) for name in workers)]
 
     def prepare(self) -> None:
-        """Empty clusters the first time."""
+        """Creates empty clusters the first time."""
         if self._workers and not _has_citus():
             raise DatabaseError(f"Citus is not available, because PostgreSQL has no extension citus; {_TO_CITUS}")
         for cluster in self.clusters():
@@ -162,8 +162,8 @@ class Postgres(DatabaseServer):
         return self.folder / f"{cluster.name}.conf"
 
     def nodes(self) -> Sequence[Node]:
-        """The postmasters."""
-        # A change of the user cancels the one that was asked before.
+        """Returns the postmasters."""
+        # A change of the user cancels an earlier --pdeathsig, so it is set together with the user.
         ends = [] if self.outlives else ["--pdeathsig=KILL"]
         found = []
         for cluster in self.clusters():
@@ -175,7 +175,7 @@ class Postgres(DatabaseServer):
         return found
 
     def ask_version(self) -> str:
-        """It is ready when the database of the runs is there, and its workers know their coordinator."""
+        """Returns the version once the database of the runs exists and the coordinator has its workers."""
         for cluster in reversed(self.clusters()):
             if self.sql(f"SELECT 1 FROM pg_database WHERE datname='{DATABASE}'", cluster, USER) != "1":
                 self.sql(f"CREATE DATABASE {DATABASE}", cluster, USER)
@@ -188,7 +188,7 @@ class Postgres(DatabaseServer):
         return f"{version} with Citus {self.sql(_CITUS_VERSION)}"
 
     def _join_workers(self) -> None:
-        """A restored coordinator knows them by the ports that they had."""
+        """Adds missing workers, and updates the ports of known ones: a restored coordinator has the earlier ports."""
         told = self.sql("SELECT nodeid, nodeport FROM pg_dist_node WHERE groupid<>0 ORDER BY nodeid").splitlines()
         known = [line.split("|") for line in told]
         for number, worker in enumerate(self.clusters()[1:]):
@@ -198,17 +198,17 @@ class Postgres(DatabaseServer):
                 self.sql(f"SELECT citus_update_node({known[number][0]}, '{LOOPBACK}', {worker.port})")
 
     def connection(self) -> Mapping[str, object]:
-        """Host, port, user and database; with workers, that it is Citus."""
+        """Returns host, port, user and database; with workers also that it is Citus."""
         citus = {"citus": "true"} if self._workers else {}
         return {"host": LOOPBACK, "port": self.ports["port"], "user": USER, "database": DATABASE, **citus}
 
     def settle(self) -> None:
-        """A checkpoint."""
+        """Makes a checkpoint."""
         for cluster in self.clusters():
             self.sql("CHECKPOINT", cluster)
 
     def settled(self) -> Settled:
-        """No vacuum under way, and everything written by the checkpoint that settle() asked for."""
+        """Reports whether a vacuum is under way; settle() has written everything else in its checkpoint."""
         for cluster in self.clusters():
             busy = self.sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'", cluster)
             if busy != "0":
@@ -216,7 +216,7 @@ class Postgres(DatabaseServer):
         return Settled(True, "CHECKPOINT returned; pg_stat_activity: no autovacuum worker")
 
     def operations(self) -> Mapping[str, int]:
-        """Rows by what was done to them, as pg_stat_user_tables counts them; of Citus at the workers, every copy."""
+        """Counts rows by operation, from pg_stat_user_tables; with Citus every copy, at the workers."""
         columns = ("seq_scan", "idx_scan", "n_tup_ins", "n_tup_upd", "n_tup_del")
         sums = ", ".join(f"coalesce(sum({column}), 0)" for column in columns)
         counted = dict.fromkeys(columns, 0)
@@ -228,14 +228,15 @@ class Postgres(DatabaseServer):
         return counted
 
     def _await_end_of_sessions(self) -> None:
-        """A session's work appears in the statistics when its process has ended. Citus keeps some sessions open."""
+        """Waits until sessions' processes have ended: only then the statistics include their work. Citus keeps some
+        open."""
         end = time.monotonic() + _SESSIONS_END_S
         for cluster in self.clusters():
             while self.sql(_SESSIONS, cluster) != "0" and time.monotonic() < end:
                 time.sleep(0.02)
 
     def work(self) -> Sequence[Work]:
-        """Checkpoints, from the logs."""
+        """Returns checkpoints, from the logs."""
         return [work for cluster in self.clusters() for work in self._work(cluster)]
 
     def _work(self, cluster: Cluster) -> list[Work]:
@@ -257,7 +258,7 @@ class Postgres(DatabaseServer):
         return found
 
     def ask_to_end(self) -> None:
-        """Fast: clients are sent away, a checkpoint is made."""
+        """Requests a fast shutdown, which disconnects clients and makes a checkpoint."""
         for process in self.processes:
             process.ask_to_end(signal.SIGINT)
 
@@ -282,7 +283,7 @@ class Postgres(DatabaseServer):
 
 @cache
 def _folder() -> Path | None:
-    """Of the programs: $EDGEJOULE_POSTGRES, else of the newest installed version."""
+    """Returns the folder of the programs: $EDGEJOULE_POSTGRES, else that of the newest installed version."""
     if named := os.environ.get(_NAMED):
         return Path(named)
     for base in (Path("/usr/lib/postgresql"), Path("/usr/pgsql")):
@@ -299,7 +300,7 @@ def _tool(name: str) -> str:
 
 
 def _has_citus() -> bool:
-    """Its library, where Debian and where PostgreSQL's own build put such."""
+    """Checks for Citus's library in the folders of Debian and of PostgreSQL's own build."""
     folder = _folder()
     places = ("lib/citus.so", "lib/postgresql/citus.so")
     return folder is not None and any((folder.parent / place).exists() for place in places)
@@ -326,7 +327,7 @@ def _as_user(*more: str) -> list[str]:
 
 
 def _own(folder: Path) -> None:
-    """A copied database is root's; the server wants its own."""
+    """Gives a copied database, which belongs to root, to the server's user."""
     folder.chmod(0o700)
     user = _system_user()
     if os.geteuid() != 0 or user is None:

@@ -17,11 +17,11 @@ from edgejoule.errors import DatabaseError
 from edgejoule.machine.processes import Running, children_of
 
 _LOOK_S = 0.02
-_KILLED_S = 5.0  # a child that sees its parent gone ends by itself
+_KILLED_S = 5.0  # in which a child whose parent has ended may end by itself
 
 
 class NodeProcess:
-    """A process of a server: one that this program started, or one that it found by its record."""
+    """A process of a server that this program started or attached to by its record."""
 
     def __init__(self, name: str, pid: int, started_ticks: int, popen: subprocess.Popen[bytes] | None = None) -> None:
         self.name, self.pid, self.started_ticks = name, pid, started_ticks
@@ -41,7 +41,8 @@ class NodeProcess:
         *,
         outlives: bool,
     ) -> NodeProcess:
-        """In `folder`, output added to `log`. outlives: this program; else it is killed when this program ends.
+        """Starts a process in `folder` and appends its output to `log`. outlives: it survives this program; else it is
+        killed with it.
 
         Raises DatabaseError.
         """
@@ -57,13 +58,13 @@ class NodeProcess:
         return cls(name, popen.pid, started_ticks(popen.pid) or 0, popen)
 
     def runs(self) -> bool:
-        """False from its end on."""
+        """Returns False once it has ended."""
         if self._popen is not None:
             return self._popen.poll() is None
         return started_ticks(self.pid) == self.started_ticks and state_of(self.pid) not in ("Z", "X")
 
     def paused(self) -> bool:
-        """Does it stand still by SIGSTOP?"""
+        """Returns whether SIGSTOP has stopped it."""
         return self.runs() and state_of(self.pid) == "T"
 
     def ending(self) -> str:
@@ -74,7 +75,7 @@ class NodeProcess:
         return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
     def ask_to_end(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """The signal to it alone: a server stops its children itself."""
+        """Sends the signal to this process alone: a server stops its children itself."""
         self.asked_to_end = True
         if self.runs():
             with contextlib.suppress(ProcessLookupError):
@@ -82,7 +83,7 @@ class NodeProcess:
                 os.kill(self.pid, signal.SIGCONT)
 
     def wait(self, until_s: float) -> bool:
-        """Has it ended by then (time.monotonic)?"""
+        """Waits until it ends or until_s (time.monotonic) has passed; returns whether it ended."""
         while self.runs():
             if time.monotonic() > until_s:
                 return False
@@ -105,7 +106,7 @@ class NodeProcess:
                     os.kill(process.pid, signal.SIGKILL)
 
     def cpu_s(self) -> float:
-        """CPU time, with that of its children."""
+        """Returns its CPU time and that of its children."""
         return self._running.cpu_s()
 
     def bytes_moved(self) -> Mapping[str, int]:
@@ -148,7 +149,7 @@ def state_of(pid: int) -> str | None:
 
 
 def _stat(pid: int) -> list[str]:
-    """Fields from the third on."""
+    """Returns the fields from the third on."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

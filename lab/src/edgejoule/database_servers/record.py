@@ -1,4 +1,4 @@
-"""What a server's folder keeps of its processes while they run, by which another program finds and stops them."""
+"""The record of a running server's processes in its folder, by which another program can stop them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ FILE = "server.json"
 
 @dataclass(frozen=True)
 class Record:
-    """A server that was started. ports: by name. owner: pid and start of the program that stops it; None: nobody does
-    until somebody asks."""
+    """A started server. ports: by name. owner: pid and start time of the program that stops it; None: it runs until
+    a user stops it."""
 
     server: str
     settings: Mapping[str, str]
@@ -26,7 +26,7 @@ class Record:
     owner: tuple[int, int] | None
 
     def write(self, folder: Path) -> None:
-        """Whole or not at all."""
+        """Writes the record whole or not at all."""
         kept = {
             "server": self.server,
             "settings": dict(self.settings),
@@ -40,7 +40,7 @@ class Record:
 
     @classmethod
     def read(cls, folder: Path) -> Record | None:
-        """None: no server was left there."""
+        """Reads the record; None if no server was left there."""
         try:
             kept = json.loads((folder / FILE).read_text())
             processes = [NodeProcess(p["name"], p["pid"], p["started_ticks"]) for p in kept["processes"]]
@@ -50,11 +50,11 @@ class Record:
             return None
 
     def orphaned(self) -> bool:
-        """Has the program that would stop it ended?"""
+        """Returns whether the program that would stop it has ended."""
         return self.owner is not None and started_ticks(self.owner[0]) != self.owner[1]
 
     def kill(self, folder: Path) -> list[str]:
-        """What still runs of it; the names of what did."""
+        """Kills its processes that still run and returns their names."""
         killed = [p.name for p in self.processes if p.runs()]
         for process in self.processes:
             process.kill()
@@ -63,12 +63,12 @@ class Record:
 
 
 def this_program() -> tuple[int, int]:
-    """As Record.owner."""
+    """Returns this program's process and start time, in the form of Record.owner."""
     return os.getpid(), started_ticks(os.getpid()) or 0
 
 
 def forget(folder: Path) -> None:
-    """No server is left there any more."""
+    """Removes the record: no server runs there any more."""
     with contextlib.suppress(FileNotFoundError):
         (folder / FILE).unlink()
 

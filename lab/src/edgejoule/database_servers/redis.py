@@ -48,7 +48,7 @@ _OF_ITSELF = ("ping", "info", "command", "config", "shutdown", "hello", "client"
 
 
 class Redis(DatabaseServer):
-    """One process, and a forked one while it writes a snapshot or rewrites its log."""
+    """Starts one process, which forks another while it writes a snapshot or rewrites its log."""
 
     name = "redis"
     summary = "Redis: hash tables in memory, in a process of its own"
@@ -66,11 +66,11 @@ class Redis(DatabaseServer):
         "process": {"persistence": "aof-no"},
         "power": {"persistence": "aof-always"},
     }
-    stop_s = 60.0  # it writes its data before it ends
+    stop_s = 60.0  # Redis writes its data before it ends
 
     @classmethod
     def found(cls) -> FoundServer:
-        """By its program."""
+        """Checks for the program and the Python package."""
         if program("redis-server") is None:
             return FoundServer(False, why="redis-server is not installed", fix="make servers")
         if importlib.util.find_spec("redis") is None:
@@ -78,7 +78,7 @@ class Redis(DatabaseServer):
         return FoundServer(True, _version_of(program("redis-server") or ""))
 
     def prepare(self) -> None:
-        """A configuration; no database is needed."""
+        """Writes the configuration; Redis needs no database to start."""
         lines = [
             f"bind {LOOPBACK}", f"port {self.ports['port']}", f'dir "{self.data}"', "daemonize no",
             "protected-mode yes", "databases 1", *_PERSISTENCE[self.settings["persistence"]],
@@ -89,22 +89,22 @@ class Redis(DatabaseServer):
         (self.folder / "redis.conf").write_text("\n".join(lines) + "\n")
 
     def nodes(self) -> Sequence[Node]:
-        """One."""
+        """Returns the only node."""
         return [Node("redis", [program("redis-server") or "redis-server", str(self.folder / "redis.conf")])]
 
     def ask_version(self) -> str:
-        """When it has loaded its data."""
+        """Returns the version. Raises NotReadyError until the data are loaded."""
         version = str(self._info("server")["redis_version"])
         if self._info("persistence").get("loading"):
             raise NotReadyError("it still loads its data")
         return version
 
     def connection(self) -> Mapping[str, object]:
-        """Host and port."""
+        """Returns host and port."""
         return {"host": LOOPBACK, "port": self.ports["port"]}
 
     def settled(self) -> Settled:
-        """No snapshot, no rewrite and no sync under way, by INFO persistence."""
+        """Reports whether a snapshot, rewrite or sync is under way, from INFO persistence."""
         told = self._info("persistence")
         busy = [words for key, words in _BUSY.items() if told.get(key)]
         if busy:
@@ -112,7 +112,7 @@ class Redis(DatabaseServer):
         return Settled(True, "INFO persistence: no snapshot, no AOF rewrite, no sync pending")
 
     def operations(self) -> Mapping[str, int]:
-        """Calls by command, those of this program left out."""
+        """Counts calls by command, without those of this program."""
         found: dict[str, int] = {}
         for key, value in self._info("commandstats").items():
             name = key.removeprefix("cmdstat_").partition("|")[0]
@@ -121,7 +121,7 @@ class Redis(DatabaseServer):
         return found
 
     def work(self) -> Sequence[Work]:
-        """Snapshots and rewrites, from its log."""
+        """Returns snapshots and rewrites, from the log."""
         found: list[Work] = []
         begun: dict[str, tuple[int, str]] = {}
         for line in lines_of(self.log_of("redis")):
@@ -146,7 +146,7 @@ class Redis(DatabaseServer):
         try:
             with connected(self.ports["port"]) as server:
                 server.shutdown(save=keep, nosave=not keep)
-        except (ConnectionError, TimeoutError):  # it ends without an answer
+        except (ConnectionError, TimeoutError):  # Redis ends without a response
             pass
         except RedisError as error:
             raise DatabaseError(f"redis cannot write its data: {error}; {self.last_output()}") from error
@@ -163,7 +163,7 @@ class Redis(DatabaseServer):
 
 @contextlib.contextmanager
 def connected(port: int, password: str | None = None) -> Iterator[redis.Redis]:
-    """A client of a server on loopback, which asks once and not again. Its methods raise redis.RedisError."""
+    """Opens a client of a server on loopback that never retries. Its methods raise redis.RedisError."""
     import redis
     from redis.backoff import NoBackoff
     from redis.retry import Retry
@@ -193,6 +193,6 @@ def _version_of(path: str) -> str:
 
 
 def _realtime_ns(text: str) -> int:
-    """Of its log, which is in local time."""
+    """Converts a time of its log, which is local time."""
     moment = datetime.strptime(text, "%d %b %Y %H:%M:%S.%f")
     return int((time.mktime(moment.timetuple()) + moment.microsecond / 1e6) * 1e9)

@@ -1,6 +1,6 @@
-"""A database server on loopback: started in a folder, asked how it is, stopped. Each kind is a class in its own file.
+"""Starts, queries and stops a database server on loopback. Each kind is a class in a separate file.
 
-The folder has `data` (the database's files: what a snapshot is of), `log` (what each node wrote) and, while it runs, a
+The folder has `data` (the database's files, which a snapshot copies), `log` (each node's output) and, while it runs, a
 record of its processes. Ports are free ones; nothing listens beyond loopback.
 """
 
@@ -25,14 +25,14 @@ from edgejoule.errors import DatabaseError, UsageError
 
 LOOPBACK = "127.0.0.1"
 LOGS = "log"  # below a server's folder
-LAST_LINES = 3  # of a log, in the cause of a failure
+LAST_LINES = 3  # of a log, quoted in the message of a failure
 _ERROR = re.compile(r"\b(ERROR|FATAL|PANIC)\b|^([a-z]\w*\.)+\w+(Exception|Error): ")
 _LOOK_S = 0.05
 
 
 @dataclass(frozen=True)
 class FoundServer:
-    """Whether a server can be started here. why: it cannot. fix: the way to it. summary: of what stands in for it."""
+    """Reports whether a server can be started here. why: the obstacle. fix: the remedy. summary: of a stand-in."""
 
     available: bool
     version: str = ""
@@ -52,7 +52,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Settled:
-    """Whether nothing is left to do: written out, no compaction, no snapshot. how: as the server says it."""
+    """Reports whether all background work is done: writing, compaction, snapshot. how: the server's evidence."""
 
     complete: bool
     how: str
@@ -60,7 +60,7 @@ class Settled:
 
 @dataclass(frozen=True)
 class ServerUsage:
-    """Of all processes since they were started. rss_bytes: now."""
+    """The use of all processes since their start. rss_bytes: now."""
 
     cpu_s: float
     rss_bytes: int
@@ -70,7 +70,7 @@ class ServerUsage:
 
 @dataclass(frozen=True)
 class Work:
-    """Something the server did on its own account. kind: as in schemas/driver-event.schema.json."""
+    """Background work of the server. kind: as in schemas/driver-event.schema.json."""
 
     kind: str
     begin_realtime_ns: int
@@ -80,27 +80,25 @@ class Work:
 
 
 class NotReadyError(Exception):
-    """It does not answer yet; why."""
+    """The server does not answer yet. The message gives the reason."""
 
 
 class DatabaseServer(abc.ABC):
-    """folder: its own. options: as requested. prefix: argv before every command (a memory group). outlives: it goes on
-    when this program ends, until somebody stops it.
+    """A database server and its processes. folder: for it alone. options: as requested. prefix: argv before every
+    command (a memory group). outlives: it survives this program and runs until it is stopped.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     options: ClassVar[Mapping[str, Option]] = {}
     presets: ClassVar[Mapping[str, Mapping[str, str]]] = {}
-    durability_options: ClassVar[
-        Mapping[str, Mapping[str, str]]
-    ] = {}  # a study's class, "" when it asks for none -> options
-    replication_option: ClassVar[str] = ""  # of server or client: what a study calls replication_factor
-    start_s: ClassVar[float] = 30.0  # the longest a start may take
-    stop_s: ClassVar[float] = 20.0  # between asking it to end and SIGKILL
+    durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {}  # durability class, "" for none -> options
+    replication_option: ClassVar[str] = ""  # the server's or client's name of replication_factor
+    start_s: ClassVar[float] = 30.0  # maximum duration of a start
+    stop_s: ClassVar[float] = 20.0  # between the request to end and SIGKILL
     connection_options: ClassVar[Sequence[str]] = ("host", "port")  # from connection(), for its client
     ports_wanted: ClassVar[Sequence[str]] = ("port",)
-    observed: ClassVar[bool] = True  # its processes, files and logs are known here
+    observed: ClassVar[bool] = True  # this program knows its processes, files and logs
 
     def __init__(
         self, folder: Path, options: Mapping[str, object] | None = None, prefix: Sequence[str] = (), *,
@@ -114,19 +112,19 @@ class DatabaseServer(abc.ABC):
         self.version = ""
         self.check()
 
-    # What a kind says of itself.
+    # Methods that each kind defines.
 
     @classmethod
     @abc.abstractmethod
     def found(cls) -> FoundServer:
-        """Whether it can be started here; by looking, not by starting it."""
+        """Reports whether it can be started here, without starting it."""
 
     def check(self) -> None:  # noqa: B027
         """Raises UsageError for options that exclude each other."""
 
     @classmethod
     def may_miss(cls, options: Mapping[str, object]) -> str | None:
-        """Why a read need not find what was written before it, by the options of its client; None: it does."""
+        """Explains why a read may miss an earlier write with these client options; None if it cannot."""
         return None
 
     def missing(self) -> str | None:
@@ -134,7 +132,7 @@ class DatabaseServer(abc.ABC):
         return None
 
     def copies_max(self) -> int:
-        """Of a row: as many as there are nodes to keep them."""
+        """Returns how many copies of a row the nodes can hold."""
         return 1
 
     @property
@@ -148,11 +146,11 @@ class DatabaseServer(abc.ABC):
 
     @abc.abstractmethod
     def nodes(self) -> Sequence[Node]:
-        """In the order of their start."""
+        """Returns the nodes in the order of their start."""
 
     @abc.abstractmethod
     def ask_version(self) -> str:
-        """By asking it. Raises NotReadyError while it does not answer."""
+        """Asks the server for its version. Raises NotReadyError while it does not answer."""
 
     @abc.abstractmethod
     def connection(self) -> Mapping[str, object]:
@@ -163,14 +161,14 @@ class DatabaseServer(abc.ABC):
         return "as its settings say"
 
     def settled(self) -> Settled:
-        """Is anything left to do? Raises NotReadyError when it does not answer."""
+        """Reports whether background work is left. Raises NotReadyError when it does not answer."""
         return Settled(True, "it does not say")
 
     def settle(self) -> None:  # noqa: B027
         """Makes it write its memory to storage, where it can."""
 
     def operations(self) -> Mapping[str, int]:
-        """Operations of clients it counted since it started, by its own names; empty where it does not count."""
+        """Returns clients' operations since its start, by its own names; empty where it does not count."""
         return {}
 
     def work(self) -> Sequence[Work]:
@@ -178,24 +176,24 @@ class DatabaseServer(abc.ABC):
         return ()
 
     def ask_to_end(self) -> None:
-        """Politely, keeping the data."""
+        """Asks the processes to end and keep the data, the last started first."""
         for process in reversed(self.processes):
             process.ask_to_end()
 
-    # The same for all.
+    # Methods that all kinds share.
 
     @property
     def data(self) -> Path:
-        """Where the database's files are."""
+        """Returns the folder of the database's files."""
         return self.folder / "data"
 
     @property
     def logs(self) -> Path:
-        """Where each node's log is."""
+        """Returns the folder of the nodes' logs."""
         return self.folder / LOGS
 
     def log_of(self, node: str) -> Path:
-        """What a node wrote."""
+        """Returns the log of a node's output."""
         return self.logs / f"{node}.log"
 
     def start(self) -> Self:
@@ -222,16 +220,16 @@ class DatabaseServer(abc.ABC):
         return self
 
     def choose_ports(self) -> dict[str, int]:
-        """Free ones."""
+        """Returns free ports."""
         return dict(zip(self.ports_wanted, free_ports(len(self.ports_wanted)), strict=True))
 
     def start_nodes(self) -> None:
-        """All at once."""
+        """Starts all nodes at once."""
         for node in self.nodes():
             self.start_node(node)
 
     def start_node(self, node: Node) -> None:
-        """And keep it in the record."""
+        """Starts a node and adds it to the record."""
         self.processes.append(
             NodeProcess.start(
                 node.name, [*self.prefix, *node.words], self.log_of(node.name), node.environment, self.folder,
@@ -251,7 +249,7 @@ class DatabaseServer(abc.ABC):
         raise UsageError(f"{self.folder}: a {left.server} server runs there already")
 
     def await_answer(self, ask: Callable[[], str]) -> str:
-        """What `ask` gives when it raises NotReadyError no more. Raises DatabaseError when that takes too long."""
+        """Calls `ask` until it no longer raises NotReadyError. Raises DatabaseError when that takes too long."""
         end = time.monotonic() + self.start_s
         while True:
             try:
@@ -266,7 +264,7 @@ class DatabaseServer(abc.ABC):
 
     @classmethod
     def attach(cls, folder: Path, record: Record) -> Self:
-        """A server that another program started and that goes on."""
+        """Returns a server that another program started and that still runs."""
         server = cls(folder, {}, outlives=record.owner is None)
         server.settings, server.ports = dict(record.settings), dict(record.ports)
         server.processes = list(record.processes)
@@ -275,7 +273,7 @@ class DatabaseServer(abc.ABC):
         return server
 
     def runs(self) -> bool:
-        """Do all of its processes?"""
+        """Returns whether all of its processes run."""
         return bool(self.processes) and all(process.runs() for process in self.processes)
 
     def trouble(self) -> str | None:
@@ -295,7 +293,7 @@ class DatabaseServer(abc.ABC):
                 raise DatabaseError(f"{self.name} {process.ending()} {when}; {self.last_output(process.name)}")
 
     def last_output(self, node: str | None = None) -> str:
-        """The last lines and the last error of the logs, of one node or of the first that wrote any."""
+        """Returns the last lines and the last error of the logs, of one node or of the first that wrote any."""
         names = [node] if node else [p.name for p in self.processes]
         for name in names:
             lines = last_lines(self.log_of(name))
@@ -307,7 +305,7 @@ class DatabaseServer(abc.ABC):
         return "its log is empty"
 
     def usage(self) -> ServerUsage:
-        """Of all its processes."""
+        """Sums the use of all its processes."""
         moved = [p.bytes_moved() for p in self.processes]
         return ServerUsage(
             cpu_s=sum(p.cpu_s() for p in self.processes),
@@ -317,7 +315,7 @@ class DatabaseServer(abc.ABC):
         )
 
     def await_settled(self, timeout_s: float) -> Settled:
-        """Until it has settled, or the time is over. Raises DatabaseError when it ended or stands still meanwhile."""
+        """Waits until it has settled or the time is over. Raises DatabaseError if it ends or is stopped meanwhile."""
         end = time.monotonic() + timeout_s
         asked = False
         while True:
@@ -354,7 +352,7 @@ class DatabaseServer(abc.ABC):
         return f"stopped in {time.monotonic() - begin:.1f} s"
 
     def kill(self) -> None:
-        """At once."""
+        """Kills it at once."""
         for process in reversed(self.processes):
             process.kill()
         forget(self.folder)
@@ -366,7 +364,7 @@ class DatabaseServer(abc.ABC):
         self.stop()
 
     def facts(self) -> dict[str, Any]:
-        """What a run keeps of it."""
+        """Returns what a run's record states about it."""
         return {
             "server": self.name,
             "version": self.version,
@@ -376,7 +374,7 @@ class DatabaseServer(abc.ABC):
 
 
 def free_ports(count: int, host: str = LOOPBACK) -> list[int]:
-    """Ports nobody listens on just now."""
+    """Returns ports that nobody listens on now."""
     with contextlib.ExitStack() as held:
         found = []
         for _ in range(count):
@@ -387,7 +385,7 @@ def free_ports(count: int, host: str = LOOPBACK) -> list[int]:
 
 
 def is_free(host: str, port: int) -> bool:
-    """Can something listen there?"""
+    """Returns whether a program can listen there."""
     with socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -409,11 +407,11 @@ def last_lines(log: Path) -> list[str]:
 
 
 def lines_of(log: Path) -> Iterator[str]:
-    """All of a log."""
+    """Yields all lines of a log."""
     with contextlib.suppress(OSError), log.open(errors="replace") as file:
         yield from file
 
 
 def program(name: str, *folders: str) -> str | None:
-    """On the PATH, or in one of the folders beyond."""
+    """Searches the PATH, then the further folders."""
     return shutil.which(name) or shutil.which(name, path=os.pathsep.join(("/usr/sbin", "/usr/local/sbin", *folders)))

@@ -1,4 +1,4 @@
-"""A server while a client works on it: watched, measured, and its log when something fails."""
+"""Watches and measures a server while a client works on it, and reports its log when something fails."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from edgejoule.errors import DatabaseError
 from edgejoule.machine.storage_counters import StorageCounters
 
 LOOK_S = 0.2
-GRACE_S = 3.0  # for a client to say itself that its server has gone
+GRACE_S = 3.0  # in which a client may report itself that its server has ended
 _FULL_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class ServerUse:
-    """What the server's processes used from the first operation to the end of settling. device_write_bytes: of the
-    whole block device below its data. counted: operations of clients by the server's own names, since it was started
-    for the run, a warm-up's among them. None: unknown, as most of a server that the user runs.
+    """Use of the server's processes from the first operation to the end of settling. None: unknown, as most values of
+    a server that the user runs. device_write_bytes: of the whole block device below its data. counted: clients'
+    operations since the server's start for the run, a warm-up's included, by the server's own names.
     """
 
     cpu_s: float | None
@@ -38,7 +38,7 @@ class ServerUse:
     started_s: float
 
     def facts(self) -> dict[str, Any]:
-        """For the run's record."""
+        """Returns the values for the run's record."""
         return {
             "cpu_s": self.cpu_s and round(self.cpu_s, 4),
             "cpu_active_s": self.cpu_active_s and round(self.cpu_active_s, 4),
@@ -51,9 +51,9 @@ class ServerUse:
 
 
 class Serving:
-    """A server that runs, from its start to its stop. end_client: what ends the client when the server is in trouble.
+    """Watches a server from its start to its stop. end_client: called to end the client when the server is in trouble.
 
-    The threads' part ends with close().
+    close() ends the watching thread.
     """
 
     def __init__(self, server: DatabaseServer, started_s: float) -> None:
@@ -67,17 +67,17 @@ class Serving:
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._at: dict[str, tuple[ServerUsage, int | None]] = {}
         self._reported_cpu_s: dict[str, float] = {}
-        self._counted_before = self._counted()  # what a client says is heard when it has already begun
+        self._counted_before = self._counted()  # now: the client's first event arrives after its first operation
         self._thread.start()
 
     def mark(self, moment: str) -> None:
-        """The begin of `active`, `active_end` or `settled` is now."""
+        """Records the use at the begin of `active`, `active_end` or `settled`, which is now."""
         if moment in self._at:
             return
         self._at[moment] = (self._usage(), StorageCounters.of(self.server.folder).write_bytes)
 
     def hear(self, event: Mapping[str, Any]) -> None:
-        """What the client says."""
+        """Handles an event of the client."""
         if event["event"] == "start" and not self.server.version:
             self.server.version = event["database"]["version"]
         if event.get("server_cpu_ns") is not None:
@@ -88,7 +88,7 @@ class Serving:
             self.mark(event["event"])
 
     def served(self) -> ServerUse:
-        """Of a run whose moments have all been marked, and whose client has ended."""
+        """Returns the use of a run whose moments have all been marked and whose client has ended."""
         if not self.server.observed:
             cpu_s, cpu_active_s = (self._reported_cpu_s.get(moment) for moment in ("settled", "active_end"))
             return ServerUse(cpu_s, cpu_active_s, None, None, None, None, {}, self._started_s)
@@ -129,7 +129,7 @@ class Serving:
         return "; ".join([*filter(None, words), self.server.last_output()])
 
     def close(self) -> None:
-        """No longer watched."""
+        """Ends the watch."""
         self._done.set()
         self._thread.join()
 
@@ -176,12 +176,12 @@ def serving(server: DatabaseServer) -> Iterator[Serving]:
 
 
 def options_of(kind: type[DatabaseServer], options: Mapping[str, object]) -> dict[str, object]:
-    """Those of the server among the options of a database; the others are its client's."""
+    """Returns the server's options among those of a database; the others are its client's."""
     return {name: value for name, value in options.items() if name in kind.options or name.startswith(OWN)}
 
 
 def keep_data_only(server: DatabaseServer, *, beside: str = "") -> None:
-    """Of a stopped server's folder: what a snapshot is of. beside: the name of a folder that stays, too."""
+    """Reduces a stopped server's folder to its data, which a snapshot consists of. beside: a folder to keep as well."""
     for path in server.folder.iterdir():
         if path == server.data or path.name == beside:
             continue
@@ -192,7 +192,7 @@ def keep_data_only(server: DatabaseServer, *, beside: str = "") -> None:
 
 
 def copy_logs(folder: Path, target: Path) -> Path | None:
-    """Returns the statistics of the server in a folder; None where it has none, or the disk has no room."""
+    """Copies a server's logs to target and returns it; None where the server has no logs, or the disk has no room."""
     try:
         shutil.copytree(folder / LOGS, target, dirs_exist_ok=True)
     except (OSError, shutil.Error):

@@ -1,4 +1,4 @@
-"""The data of a server that does not run, kept as a folder and put back."""
+"""Copies the data of a stopped server to a folder and restores them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ABOUT = "about.json"
 
 
 def keep(server: DatabaseServer, target: Path) -> None:
-    """As the folder target, whole or not at all; one that is there is replaced. Raises StoreError."""
+    """Copies the data to the folder target, whole or not at all; replaces an older snapshot. Raises StoreError."""
     part = target.with_name(target.name + ".part")
     try:
         shutil.rmtree(part, ignore_errors=True)
@@ -37,7 +37,7 @@ def check(server: DatabaseServer, source: Path) -> None:
 
 
 def put_back(server: DatabaseServer, source: Path) -> None:
-    """In the place of the server's data, which stay when it fails. Raises as check(), and StoreError."""
+    """Replaces the server's data, which stay when that fails. Raises as check(), and StoreError."""
     check(server, source)
     part = server.data.with_name(server.data.name + ".part")
     try:

@@ -1,8 +1,8 @@
 """The real Java YCSB with a binding of ours (ycsb/), as a client that writes the driver's events.
 
-Times are the binding's, from the first operation to the last one on CLOCK_MONOTONIC: YCSB's own run time holds the
-opening of connections, too. Latencies are YCSB's own histograms, in whole microseconds. CPU time, memory and bytes are
-of the Java virtual machine, by /proc, with a resolution of a hundredth of a second.
+The binding takes the times of the first and the last operation on CLOCK_MONOTONIC, because YCSB's run time includes the
+opening of connections. Latencies come from YCSB's histograms, in whole microseconds. CPU time, memory and bytes are
+the Java virtual machine's, from /proc, with a resolution of 10 ms.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ BINDINGS = {
 
 
 def client_options(adapter: str, options: Mapping[str, object]) -> dict[str, object]:
-    """Those of the binding among the options of a database."""
+    """Returns the binding's options among those of a database."""
     return {name: value for name, value in options.items() if name in BINDINGS[adapter].options}
 
 
@@ -100,7 +100,7 @@ def why_not() -> str | None:
 
 @cache
 def digest() -> str:
-    """SHA-256 over the bindings' classes, hex."""
+    """Returns the SHA-256 of the bindings' classes, hex."""
     whole = hashlib.sha256()
     for path in sorted(_classes().rglob("*.class")):
         whole.update(path.read_bytes())
@@ -113,8 +113,9 @@ def _classes() -> Path:
 
 @dataclass(frozen=True)
 class Task:
-    """What the client is to do. command: load or run. options: of the binding. quiet_s: how long the server stands
-    still, open, before and after. durability: its class. failure_share_max: of the operations; more fail the run.
+    """A task for the client. command: load or run. options: the binding's. quiet_s: time without requests before and
+    after, with the server open. durability: its class. failure_share_max: a larger share of failed operations fails
+    the run.
     """
 
     command: str
@@ -154,10 +155,10 @@ class YcsbClient:
         self._stopped = True
         process = self._process
         if process is not None and process.poll() is None:
-            process.send_signal(signal.SIGKILL)  # it writes nothing that could be harmed
+            process.send_signal(signal.SIGKILL)  # safe: the client writes no data
 
     def run(self) -> list[dict[str, Any]]:
-        """Events in order, as of the driver. Raises DatabaseError."""
+        """Returns the events in order, in the driver's form. Raises DatabaseError."""
         with tempfile.TemporaryDirectory(prefix="ej-ycsb-") as folder:
             return self._run(Path(folder))
 
@@ -190,7 +191,7 @@ class YcsbClient:
         return f": {self._failure}" if self._failure else ""
 
     def _execute(self, folder: Path) -> tuple[dict[str, int] | None, str, int | None, list[str]]:
-        """The binding's last line, YCSB's report, the exit code (None: timed out), other output."""
+        """Returns the binding's last line, YCSB's report, the exit code (None: timed out) and other output."""
         done: dict[str, int] | None = None
         words: list[str] = []
         with subprocess.Popen(
@@ -239,7 +240,8 @@ class YcsbClient:
         return None
 
     def _interval(self, done: int, failed: int, pid: int) -> None:
-        """done: operations that have ended so far, failed ones among them. failed: in this interval."""
+        """Reports an interval. done: operations that have ended so far, failed ones included. failed: in this
+        interval."""
         if not self._active_ns:
             return
         now = time.monotonic_ns()
@@ -263,7 +265,7 @@ class YcsbClient:
         self._tell("settled", complete=found.complete, how=found.how, usage=self._usage_at_end)
 
     def _quiet(self, place: str) -> None:
-        """The server stands open, and nobody asks it."""
+        """Leaves the server open without requests."""
         if not self._task.quiet_s:
             return
         begin_ns, cpu_s = time.monotonic_ns(), self._serving.server.usage().cpu_s
@@ -304,17 +306,17 @@ class YcsbClient:
         task = self._task
         told: dict[str, object] = {"workload": "site.ycsb.workloads.CoreWorkload", **task.properties}
         if task.command == "load":
-            told.setdefault("operationcount", told["recordcount"])  # zipfian wants one, though a load does not use it
-            told.pop("maxexecutiontime", None)  # of the runs: YCSB would end the load with rows missing
+            told.setdefault("operationcount", told["recordcount"])  # zipfian requires it; a load ignores it
+            told.pop("maxexecutiontime", None)  # for runs only: YCSB would end the load early, with rows missing
         elif not told.get("operationcount") and not told.get("insertproportion"):
-            told["operationcount"] = _OPERATIONS_MAX  # 0 means none to YCSB; maxexecutiontime ends it
+            told["operationcount"] = _OPERATIONS_MAX  # 0 would mean none; maxexecutiontime ends the run
         prefixed = {**self._options(), **self._serving.server.connection()}
         told |= {f"{task.adapter}.{name}": value for name, value in prefixed.items()}
         told |= {
             "measurementtype": "hdrhistogram", "hdrhistogram.fileoutput": "true",
             "hdrhistogram.output.path": f"{folder}/", "status.interval": STATUS_S,
         }  # fmt: skip
-        # Both where the run has a rate: latencies from the due time are then logged as Intended-READ and so on.
+        # With a rate YCSB also logs latencies from the due time, as Intended-READ and so on.
         told["measurement.interval"] = "both" if task.target_ops_s else "op"
         words = ["-load" if task.command == "load" else "-t", "-s", "-threads", str(task.threads)]
         words += ["-db", BINDINGS[task.adapter].class_name]
@@ -343,11 +345,11 @@ class YcsbClient:
         ]
         latencies = [latency for latency in measured if latency]
         of_clients = {name: counts for name, counts in returns.items() if name != "VERIFY"}
-        # YCSB counts a read-modify-write as its read and its update, and reports only its latency beside.
+        # YCSB counts a read-modify-write as a read and an update; it reports a latency for the whole as well.
         composed = sum(x["count"] for x in latencies if x["operation"] == _COMPOSED and x["measure"] == "service")
         ended = sum(sum(counts.values()) for counts in of_clients.values()) - composed
         failed = sum(n for counts in of_clients.values() for status, n in counts.items() if status != "OK")
-        failed = min(failed, ended)  # a read-modify-write may fail twice: such runs report too few successes
+        failed = min(failed, ended)  # a read-modify-write can fail twice, so that successes may be underestimated
         active_s = (done["last_ns"] - done["first_ns"]) / 1e9
         return {
             "realtime_ns": time.time_ns(),
@@ -376,7 +378,8 @@ class YcsbClient:
 
 
 def _causes_of(returns: Mapping[str, Mapping[str, int]], thrown: Sequence[Cause]) -> list[Cause]:
-    """Why operations failed, the commonest first. thrown: of those that threw; the others have a status alone."""
+    """Returns why operations failed, the commonest cause first. thrown: causes with an exception; the others have only
+    a status."""
     causes = list(thrown)
     for operation, counts in returns.items():
         for status, count in counts.items():
@@ -388,7 +391,8 @@ def _causes_of(returns: Mapping[str, Mapping[str, int]], thrown: Sequence[Cause]
 
 
 def _latency(operation: str, measure: str, returns: Mapping[str, int], file: Path) -> dict[str, Any] | None:
-    """measure: service or intended. Of YCSB's log of interval histograms in µs; None where it has none."""
+    """Reads latencies from YCSB's log of interval histograms in µs; None without a log. measure: service or
+    intended."""
     whole = HdrHistogram(1, 3_600_000_000_000, 3)
     total = 0.0
     with contextlib.suppress(OSError):
