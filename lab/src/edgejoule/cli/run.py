@@ -179,7 +179,7 @@ def _chosen(spec: Spec, only: Sequence[str]) -> Callable[[PlannedRun], bool]:
 
 
 def _check_writable(output: Path) -> None:
-    """Checks before the study what would fail after it."""
+    """Raises StoreError, before anything is measured, when the report cannot be written there."""
     try:
         tempfile.NamedTemporaryFile(dir=output.parent).close()
     except OSError as error:

@@ -71,7 +71,7 @@ class Surroundings:
         return SupervisedCommand(self.argv(words, environment), environment, cwd, source, output)
 
     def cwd(self, data: Path) -> Path:
-        """Where the command runs, and the commands before and after each run."""
+        """Returns the folder in which the command and the commands around each run work."""
         return self.path(self.workload.cwd) if self.workload.cwd else data
 
     def measured(self, data: Path, output: Output) -> SupervisedCommand:

@@ -51,7 +51,7 @@ def put_back(server: DatabaseServer, source: Path) -> None:
 
 
 def about_of(source: Path) -> dict[str, object]:
-    """Returns the server of a snapshot. Raises UsageError when it is no snapshot."""
+    """Returns the description that a snapshot holds. Raises UsageError when it is no snapshot."""
     try:
         told: dict[str, object] = json.loads((source / _ABOUT).read_text())
     except (OSError, ValueError) as error:

@@ -136,7 +136,7 @@ class Loads:
         return path
 
     def keep_logs(self, run: PlannedRun, target: Path) -> Path | None:
-        """Returns the data of the server of a failed run; None without data or without room."""
+        """Copies the server logs of a failed run to target and returns it; None without logs or room."""
         return copy_logs(self._ready(run, new=False) / "run", target)
 
     def done(self, run: PlannedRun, *, failed: bool) -> None:

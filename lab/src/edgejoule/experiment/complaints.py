@@ -70,7 +70,7 @@ def _settings(spec: Spec) -> Iterator[Complaint]:
 
 
 def _level(level: Level) -> str:
-    """Refuses levels that a reader cannot distinguish: 100, 100.0 and "100"."""
+    """Returns a text that is equal for levels that a reader cannot distinguish: 100, 100.0 and "100"."""
     return str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)
 
 

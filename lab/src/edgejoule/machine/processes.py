@@ -203,11 +203,11 @@ class _TreeCount(_CpuCount):
         return self._most_s
 
     def children(self) -> Sequence[int]:
-        """Returns the process's CPU time at the last check."""
+        """Returns its children at the last check."""
         return self._children
 
     def at_least(self, cpu_s: float) -> None:
-        """Adds CPU time that was counted elsewhere."""
+        """Raises the CPU time to at least cpu_s, which was counted elsewhere."""
         self._most_s = max(self._most_s, cpu_s)
 
 

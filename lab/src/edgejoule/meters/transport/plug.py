@@ -126,5 +126,5 @@ class PlugMeter(ABC):
         return [Sample(CHANNEL, (before_ns + self._clock_ns()) // 2, value)]
 
     def close(self) -> None:
-        """Closes the connection; open() makes a new one."""
+        """Forgets the total. No connection is open between readings."""
         self._total_j = None
