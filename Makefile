@@ -211,6 +211,7 @@ setup-dev: setup .venv/.dev
 	@python3 -m venv .venv
 
 .venv/.runtime: lab/requirements.txt lab/pyproject.toml lab/fetch_web_assets.py | .venv/bin/python
+	@tools/packages build
 	@echo "Installing the Python packages of lab/requirements.txt"
 	@.venv/bin/pip install -q --disable-pip-version-check --require-hashes -r lab/requirements.txt
 	@.venv/bin/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e lab
