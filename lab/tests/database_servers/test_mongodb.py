@@ -72,7 +72,7 @@ def test_a_board_s_memory_limits_the_cache(tmp_path: Path, monkeypatch: pytest.M
     assert told["storage"]["journal"]["enabled"] is False
     assert told["storage"]["directoryPerDB"] is True
     assert told["net"]["bindIp"] == "127.0.0.1"
-    assert server.nodes()[0].words[:2] == ["/usr/bin/mongod", "--config"]
+    assert server.nodes()[0].argv[:2] == ["/usr/bin/mongod", "--config"]
     assert server.stand_in == ""
 
 

@@ -103,11 +103,11 @@ class Cassandra(DatabaseServer):
                 return kept
         names = ["native", "storage", *(f"jmx{number + 1}" for number in range(self._count))]
         for _ in range(50):
-            found = dict(zip(names, free_ports(len(names)), strict=True))
-            if all(is_free(host, port) for host in self._hosts for port in found.values()):
+            ports = dict(zip(names, free_ports(len(names)), strict=True))
+            if all(is_free(host, port) for host in self._hosts for port in ports.values()):
                 break
-        file.write_text(json.dumps(found))
-        return found
+        file.write_text(json.dumps(ports))
+        return ports
 
     def prepare(self) -> None:
         """Writes each node's configuration."""
@@ -179,8 +179,8 @@ class Cassandra(DatabaseServer):
         }
         flags = [f"-javaagent:{next(lib.glob('jamm-*.jar'), 'jamm.jar')}", *heap, "-XX:+ExitOnOutOfMemoryError"]
         flags += [f"-D{name}={value}" for name, value in properties.items()]
-        words = jvm.java([f"{lib}/*"], *flags, "org.apache.cassandra.service.CassandraDaemon")
-        return Node(f"node{number + 1}", words)
+        argv = jvm.java([f"{lib}/*"], *flags, "org.apache.cassandra.service.CassandraDaemon")
+        return Node(f"node{number + 1}", argv)
 
     def start_nodes(self) -> None:
         """Starts one node after another: two that join at the same time may refuse each other."""
@@ -237,26 +237,26 @@ class Cassandra(DatabaseServer):
 
     def operations(self) -> Mapping[str, int]:
         """Returns the operations on the keyspace ycsb, counted by the nodes that coordinated them."""
-        found = {}
+        counts = {}
         for what in ("read", "scan", "write"):
             query = f"SELECT keyspace_name, count FROM system_views.coordinator_{what}_latency"
             rows = [row for number in range(self._count) for row in self._ask(number, query)]
-            found[what] = sum(int(row["count"] or 0) for row in rows if row["keyspace_name"] == "ycsb")
-        return found
+            counts[what] = sum(int(row["count"] or 0) for row in rows if row["keyspace_name"] == "ycsb")
+        return counts
 
     def work(self) -> Sequence[Work]:
         """Returns flushes and compactions, from the logs."""
-        found = []
+        events = []
         for number in range(self._count):
             for line in lines_of(self.log_of(f"node{number + 1}")):
                 if compacted := _COMPACTED.match(line):
                     took = int(compacted[2].replace(",", "")) * 1_000_000
-                    found.append(Work("compaction", _realtime_ns(compacted[1]) - took, took, f"node {number + 1}"))
+                    events.append(Work("compaction", _realtime_ns(compacted[1]) - took, took, f"node {number + 1}"))
                 elif flushed := _FLUSHED.match(line):
                     size = int(float(flushed[3]) * _UNITS[flushed[4]])
                     at = _realtime_ns(flushed[1])
-                    found.append(Work("flush", at, None, f"node {number + 1}", size))
-        return sorted(found, key=lambda work: work.begin_realtime_ns)
+                    events.append(Work("flush", at, None, f"node {number + 1}", size))
+        return sorted(events, key=lambda work: work.begin_realtime_ns)
 
     def _ask(self, number: int, query: str) -> list[dict[str, Value]]:
         try:

@@ -122,9 +122,9 @@ class HBase(DatabaseServer):
                 (folder / "core-site.xml").write_text(_xml({"fs.defaultFS": self._dfs}))
                 (folder / "hdfs-site.xml").write_text(_xml(self._hdfs(number)))
         if self._count and not (self.data / "name").exists():
-            words = self._java(0, 128, "org.apache.hadoop.hdfs.server.namenode.NameNode", "-format", "-nonInteractive")
+            argv = self._java(0, 128, "org.apache.hadoop.hdfs.server.namenode.NameNode", "-format", "-nonInteractive")
             with self.log_of("format").open("w") as log:
-                done = subprocess.run(words, stdout=log, stderr=log, timeout=_FORMAT_S, check=False, cwd=self.folder)
+                done = subprocess.run(argv, stdout=log, stderr=log, timeout=_FORMAT_S, check=False, cwd=self.folder)
             if done.returncode:
                 raise DatabaseError(f"hbase: HDFS cannot be formatted: {self.last_output('format')}")
 
@@ -137,7 +137,7 @@ class HBase(DatabaseServer):
 
     def _site(self, number: int) -> dict[str, object]:
         port = self.ports
-        found: dict[str, object] = {
+        properties: dict[str, object] = {
             "hbase.zookeeper.quorum": LOOPBACK,
             "hbase.zookeeper.property.clientPort": port["zookeeper"],
             "hbase.zookeeper.property.dataDir": self.data / "zookeeper",
@@ -157,15 +157,15 @@ class HBase(DatabaseServer):
             "zookeeper.session.timeout": self.settings["timeout_ms"],
         }
         if self._count:
-            found |= {"hbase.rootdir": f"{self._dfs}/hbase", "hbase.cluster.distributed": "true"}
-            found |= {"hbase.master.wait.on.regionservers.mintostart": self._count}
+            properties |= {"hbase.rootdir": f"{self._dfs}/hbase", "hbase.cluster.distributed": "true"}
+            properties |= {"hbase.master.wait.on.regionservers.mintostart": self._count}
         else:
-            found |= {
+            properties |= {
                 "hbase.rootdir": (self.data / "hbase").as_uri(),
                 "hbase.unsafe.stream.capability.enforce": "false",
                 "hbase.wal.provider": "filesystem",
             }
-        return found | passed_through(self.settings)
+        return properties | passed_through(self.settings)
 
     def _hdfs(self, number: int) -> dict[str, object]:
         port = self.ports
@@ -180,11 +180,11 @@ class HBase(DatabaseServer):
             "dfs.namenode.safemode.extension": 0,
         }
 
-    def _java(self, number: int, heap_mb: int, *words: str, new_mb: str = "") -> list[str]:
+    def _java(self, number: int, heap_mb: int, *arguments: str, new_mb: str = "") -> list[str]:
         flags = [f"-Xmx{heap_mb}m", "-Duser.timezone=UTC", "-XX:+ExitOnOutOfMemoryError"]
         flags += [f"-Xmn{new_mb}m"] if new_mb else []
         flags += [f"-Dhbase.log.dir={self.logs}", f"-Djava.io.tmpdir={self.folder}", "-Djava.net.preferIPv4Stack=true"]
-        return jvm.java([self._configuration(number), f"{jvm.jars('hbase')}/*"], *flags, *words)
+        return jvm.java([self._configuration(number), f"{jvm.jars('hbase')}/*"], *flags, *arguments)
 
     def nodes(self) -> Sequence[Node]:
         """Returns the nodes, lower layers first."""
@@ -192,13 +192,13 @@ class HBase(DatabaseServer):
         if not self._count:
             return [Node("hbase", self._java(0, heap_mb, _MASTER, "start", new_mb=new_mb))]
         hdfs = "org.apache.hadoop.hdfs.server"
-        found = [Node("name-node", self._java(0, 192, f"{hdfs}.namenode.NameNode"))]
+        nodes = [Node("name-node", self._java(0, 192, f"{hdfs}.namenode.NameNode"))]
         numbers = range(self._count)
-        found += [Node(f"data-node{n + 1}", self._java(n, 160, f"{hdfs}.datanode.DataNode")) for n in numbers]
-        found += [Node("zookeeper", self._java(0, 128, "org.apache.hadoop.hbase.zookeeper.HQuorumPeer"))]
-        found += [Node("master", self._java(0, 384, _MASTER, "start"))]
+        nodes += [Node(f"data-node{n + 1}", self._java(n, 160, f"{hdfs}.datanode.DataNode")) for n in numbers]
+        nodes += [Node("zookeeper", self._java(0, 128, "org.apache.hadoop.hbase.zookeeper.HQuorumPeer"))]
+        nodes += [Node("master", self._java(0, 384, _MASTER, "start"))]
         region = (_REGION_SERVER, "start")
-        return found + [Node(f"region-server{n + 1}", self._java(n, heap_mb, *region, new_mb=new_mb)) for n in numbers]
+        return nodes + [Node(f"region-server{n + 1}", self._java(n, heap_mb, *region, new_mb=new_mb)) for n in numbers]
 
     def start_nodes(self) -> None:
         """Starts HBase after HDFS and ZooKeeper listen."""
@@ -233,9 +233,9 @@ class HBase(DatabaseServer):
     def settled(self) -> Settled:
         """Reports whether any region server has a flush or a compaction under way or waiting."""
         for number in range(max(1, self._count)):
-            told = self._region_server(number)
+            metrics = self._region_server(number)
             for key in ("flushQueueLength", "compactionQueueLength"):
-                if left := int(told.get(key, 0)):
+                if left := int(metrics.get(key, 0)):
                     return Settled(False, f"region server {number + 1}: {key} {left}")
         return Settled(True, "region servers: flushQueueLength and compactionQueueLength 0")
 
@@ -245,24 +245,24 @@ class HBase(DatabaseServer):
         time.sleep(1.1 * _METRICS_PERIOD_S)  # HBase caches a response this long; the first may be another client's
         counted = {"read": 0, "write": 0}
         for name, value in self._regions():
-            if (found := _REQUESTS.fullmatch(name)) and found["namespace"] != "hbase":
-                counted[found["kind"]] += int(value)
+            if (parsed := _REQUESTS.fullmatch(name)) and parsed["namespace"] != "hbase":
+                counted[parsed["kind"]] += int(value)
         return counted
 
     def work(self) -> Sequence[Work]:
         """Returns flushes and compactions, from the logs."""
         names = ["hbase"] if not self._count else [f"region-server{n + 1}" for n in range(self._count)]
-        found = []
+        events = []
         for name in names:
             for line in lines_of(self.log_of(name)):
                 if flushed := _FLUSHED.match(line):
                     took = int(flushed[4]) * 1_000_000
                     begin = _realtime_ns(flushed[1]) - took
-                    found.append(Work("flush", begin, took, f"region {flushed[3]}", int(flushed[2])))
+                    events.append(Work("flush", begin, took, f"region {flushed[3]}", int(flushed[2])))
                 elif compacted := _COMPACTED.match(line):
                     took = (int(compacted[2] or 0) * 60 + int(compacted[3])) * 10**9
-                    found.append(Work("compaction", _realtime_ns(compacted[1]) - took, took, name))
-        return sorted(found, key=lambda work: work.begin_realtime_ns)
+                    events.append(Work("compaction", _realtime_ns(compacted[1]) - took, took, name))
+        return sorted(events, key=lambda work: work.begin_realtime_ns)
 
     def ask_to_end(self) -> None:
         """Stops region servers and master first, then the layers below them."""
@@ -289,8 +289,8 @@ class HBase(DatabaseServer):
             raise NotReadyError(f"port {port}: no answer about {name}") from error
         if not beans:
             raise NotReadyError(f"port {port}: nothing about {name} yet")
-        found: Mapping[str, Any] = beans[0]
-        return found
+        bean: Mapping[str, Any] = beans[0]
+        return bean
 
     def _page(self, port: int, path: str) -> str:
         try:

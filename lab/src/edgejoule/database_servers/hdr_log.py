@@ -21,8 +21,8 @@ def counts(encoded: str) -> Iterator[tuple[int, int]]:
     """
     envelope = base64.b64decode(encoded)
     histogram = bytearray(zlib.decompress(envelope[_ENVELOPE_BYTES:]))
-    (told,) = struct.unpack_from(">q", histogram, _HIGHEST_AT)
-    struct.pack_into(">q", histogram, _HIGHEST_AT, max(told, _HIGHEST_US))
+    (highest_us,) = struct.unpack_from(">q", histogram, _HIGHEST_AT)
+    struct.pack_into(">q", histogram, _HIGHEST_AT, max(highest_us, _HIGHEST_US))
     packed = zlib.compress(histogram)
     roomy = base64.b64encode(envelope[:4] + struct.pack(">i", len(packed)) + packed)
     for item in HdrHistogram.decode(roomy).get_recorded_iterator():

@@ -56,8 +56,8 @@ def java_version() -> int | None:
         release = (Path(path).resolve().parents[1] / "release").read_text()
         if version := re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', release):
             return int(version[1])
-    told = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
-    version = re.search(r'version "(?:1\.)?(\d+)', told)
+    output = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(version[1]) if version else None
 
 
@@ -67,6 +67,6 @@ def opened() -> list[str]:
     return [f"--{what}={package}=ALL-UNNAMED" for package in packages for what in ("add-opens", "add-exports")]
 
 
-def java(class_path: Iterable[object], *words: str) -> list[str]:
-    """Returns a program's argv. words: flags, the class, its arguments."""
-    return [program("java") or "java", *opened(), "-cp", ":".join(map(str, class_path)), *words]
+def java(class_path: Iterable[object], *arguments: str) -> list[str]:
+    """Returns a program's argv. arguments: flags, the class, its arguments."""
+    return [program("java") or "java", *opened(), "-cp", ":".join(map(str, class_path)), *arguments]

@@ -104,9 +104,9 @@ class MongoDB(DatabaseServer):
         """Explains why the program that `server` names is missing; None if it is here."""
         if self.settings["server"] == "mongod" and program("mongod") is None:
             return f"mongodb.server = mongod: {_MISSING}"
-        found = _stand_in_found()
-        if self.settings["server"] == "stand-in" and not found.available:
-            return f"mongodb.server = stand-in: {found.why}; {found.fix}"
+        server = _stand_in_found()
+        if self.settings["server"] == "stand-in" and not server.available:
+            return f"mongodb.server = stand-in: {server.why}; {server.fix}"
         return None
 
     @property
@@ -144,16 +144,16 @@ class MongoDB(DatabaseServer):
         if not self._stands_in:
             return [Node("mongod", [program("mongod") or "mongod", "--config", str(self.folder / "mongod.json")])]
         lib = jvm.jars(STAND_IN)
-        words = jvm.java(
+        argv = jvm.java(
             [lib.parent / "classes", f"{lib}/*"], f"-Xmx{_STAND_IN_HEAP_MB}m", *_STAND_IN_LOG, "StandIn",
             str(self.ports["port"]), str(self.data / "store"), f"mongo-java-server {_stand_in_found().version}",
         )  # fmt: skip
-        return [Node("stand-in", words)]
+        return [Node("stand-in", argv)]
 
     def ask_version(self) -> str:
         """Returns the version. Raises NotReadyError until the server answers."""
-        told = self._ask("buildInfo", START_ANSWER_S)
-        return self.stand_in or str(told["version"])
+        build = self._ask("buildInfo", START_ANSWER_S)
+        return self.stand_in or str(build["version"])
 
     def connection(self) -> Mapping[str, object]:
         """Returns host and port."""
@@ -169,8 +169,8 @@ class MongoDB(DatabaseServer):
 
     def facts(self) -> dict[str, Any]:
         """Leaves mongod's settings out for a stand-in, which ignores them."""
-        found = super().facts()
-        return found | {"settings": {"server": "stand-in"}} if self._stands_in else found
+        facts = super().facts()
+        return facts | {"settings": {"server": "stand-in"}} if self._stands_in else facts
 
     def settle(self) -> None:
         """Makes a checkpoint by fsync."""
@@ -178,8 +178,8 @@ class MongoDB(DatabaseServer):
 
     def settled(self) -> Settled:
         """Reports whether a checkpoint is under way, from serverStatus."""
-        told = self._ask("serverStatus").get("wiredTiger", {})
-        running = [told[part][name] for part, name in _RUNNING if name in told.get(part, {})]
+        statistics = self._ask("serverStatus").get("wiredTiger", {})
+        running = [statistics[part][name] for part, name in _RUNNING if name in statistics.get(part, {})]
         if not running:
             return Settled(True, "fsync returned; the server does not report checkpoints")
         if any(running):
@@ -188,8 +188,8 @@ class MongoDB(DatabaseServer):
 
     def operations(self) -> Mapping[str, int]:
         """Returns opcounters without commands, which the server and this program send."""
-        told = self._ask("serverStatus").get("opcounters", {})
-        return {str(name): int(count) for name, count in told.items() if name != "command"}
+        counters = self._ask("serverStatus").get("opcounters", {})
+        return {str(name): int(count) for name, count in counters.items() if name != "command"}
 
     def work(self) -> Sequence[Work]:
         """Returns checkpoints, from the log."""
@@ -216,40 +216,40 @@ def work_in(line: str) -> Work | None:
     if "saving checkpoint snapshot" not in line:
         return None
     try:
-        told = json.loads(line)
-        at = datetime.fromisoformat(told["t"]["$date"])
-        words = str(told["attr"]["message"]["msg"])
+        entry = json.loads(line)
+        at = datetime.fromisoformat(entry["t"]["$date"])
+        message = str(entry["attr"]["message"]["msg"])
     except (ValueError, KeyError, TypeError):
         return None
     at_ms = round(at.timestamp() * 1e3)
-    return Work("checkpoint", at_ms * 10**6, None, words) if "saving checkpoint" in words else None
+    return Work("checkpoint", at_ms * 10**6, None, message) if "saving checkpoint" in message else None
 
 
 def nested(settings: Mapping[str, object]) -> Document:
     """{"a.b": 1} as {"a": {"b": 1}}."""
-    found: Document = {}
+    document: Document = {}
     for path, value in settings.items():
         *folders, name = path.split(".")
-        at = found
+        at = document
         for folder in folders:
             at = at.setdefault(folder, {})
         at[name] = value
-    return found
+    return document
 
 
 def _stand_in_found() -> FoundServer:
-    found = jvm.found(STAND_IN, _STAND_IN_JAR)
-    if found.available and not (jvm.jars(STAND_IN).parent / "classes/StandIn.class").exists():
+    server = jvm.found(STAND_IN, _STAND_IN_JAR)
+    if server.available and not (jvm.jars(STAND_IN).parent / "classes/StandIn.class").exists():
         return FoundServer(False, why=f"no StandIn.class beside {jvm.jars(STAND_IN)}", fix="make servers")
-    return found
+    return server
 
 
-def _stand_in_version(found: FoundServer) -> str:
-    return f"stand-in: mongo-java-server {found.version}, not MongoDB"
+def _stand_in_version(server: FoundServer) -> str:
+    return f"stand-in: mongo-java-server {server.version}, not MongoDB"
 
 
 @cache
 def _version_of(path: str) -> str:
-    told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
-    found = re.search(r"db version v(\S+)", told)
-    return found[1] if found else ""
+    output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
+    parsed = re.search(r"db version v(\S+)", output)
+    return parsed[1] if parsed else ""

@@ -29,8 +29,8 @@ def effective(
     asked: Mapping[str, object],
 ) -> dict[str, str]:
     """Returns every option's value, and the settings passed through. Raises UsageError for unknown options."""
-    told = {name: _text(value) for name, value in asked.items()}
-    for name, value in told.items():
+    requested = {name: _text(value) for name, value in asked.items()}
+    for name, value in requested.items():
         if name.startswith(OWN) and len(name) > len(OWN):
             continue
         if name not in options:
@@ -38,8 +38,8 @@ def effective(
         choices = options[name].choices
         if choices and value not in choices:
             raise UsageError(f"{server}.{name}: expected {', '.join(choices)}, got {value!r}")
-    preset = presets.get(told.get(PRESET, ""), {})
-    return {name: option.default for name, option in options.items()} | dict(preset) | told
+    preset = presets.get(requested.get(PRESET, ""), {})
+    return {name: option.default for name, option in options.items()} | dict(preset) | requested
 
 
 def whole(server: str, settings: Mapping[str, str], name: str, least: int = 1) -> int:

@@ -137,12 +137,12 @@ class Postgres(DatabaseServer):
 
     def _prepare(self, cluster: Cluster) -> None:
         if not (cluster.data / "PG_VERSION").exists():
-            words = [
+            arguments = [
                 _tool("initdb"), "-D", str(cluster.data), "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C",
                 "--no-instructions",
             ]  # fmt: skip
             done = subprocess.run(
-                [*_as_user(), *words], capture_output=True, text=True, timeout=_INIT_S, check=False, cwd="/"
+                [*_as_user(), *arguments], capture_output=True, text=True, timeout=_INIT_S, check=False, cwd="/"
             )
             self.log_of("initdb").write_text(done.stdout + done.stderr)
             if done.returncode:
@@ -165,14 +165,14 @@ class Postgres(DatabaseServer):
         """Returns the postmasters."""
         # A change of the user cancels an earlier --pdeathsig, so it is set together with the user.
         ends = [] if self.outlives else ["--pdeathsig=KILL"]
-        found = []
+        nodes = []
         for cluster in self.clusters():
             files = [f"--config-file={self._configuration(cluster)}", f"--hba-file={cluster.data / 'pg_hba.conf'}"]
             files += [f"--ident-file={cluster.data / 'pg_ident.conf'}"]
-            found.append(
+            nodes.append(
                 Node(cluster.name, [*_as_user(*ends), _tool("postgres"), "-D", str(cluster.data), *files])
             )  # fmt: skip
-        return found
+        return nodes
 
     def ask_version(self) -> str:
         """Returns the version once the database of the runs exists and the coordinator has its workers."""
@@ -189,8 +189,8 @@ class Postgres(DatabaseServer):
 
     def _join_workers(self) -> None:
         """Adds missing workers, and updates the ports of known ones: a restored coordinator has the earlier ports."""
-        told = self.sql("SELECT nodeid, nodeport FROM pg_dist_node WHERE groupid<>0 ORDER BY nodeid").splitlines()
-        known = [line.split("|") for line in told]
+        rows = self.sql("SELECT nodeid, nodeport FROM pg_dist_node WHERE groupid<>0 ORDER BY nodeid").splitlines()
+        known = [line.split("|") for line in rows]
         for number, worker in enumerate(self.clusters()[1:]):
             if number >= len(known):
                 self.sql(f"SELECT citus_add_node('{LOOPBACK}', {worker.port})")
@@ -222,8 +222,8 @@ class Postgres(DatabaseServer):
         counted = dict.fromkeys(columns, 0)
         self._await_end_of_sessions()
         for cluster in self.clusters()[1:] or self.clusters():
-            told = self.sql(f"{_ALL_TABLES if self._workers else ''}SELECT {sums} FROM pg_stat_user_tables", cluster)
-            for column, value in zip(columns, told.split("|"), strict=True):
+            row = self.sql(f"{_ALL_TABLES if self._workers else ''}SELECT {sums} FROM pg_stat_user_tables", cluster)
+            for column, value in zip(columns, row.split("|"), strict=True):
                 counted[column] += int(value)
         return counted
 
@@ -240,7 +240,7 @@ class Postgres(DatabaseServer):
         return [work for cluster in self.clusters() for work in self._work(cluster)]
 
     def _work(self, cluster: Cluster) -> list[Work]:
-        found, begin = [], None
+        checkpoints, begin = [], None
         for line in lines_of(self.log_of(cluster.name)):
             parsed = _LINE.match(line)
             if not parsed:
@@ -252,10 +252,10 @@ class Postgres(DatabaseServer):
                 begin = (at, parsed[3])
             elif begin:
                 took = int(float(total[1]) * 1e9) if total else at - begin[0]
-                words = f"{cluster.name}: {begin[1]}" if self._workers else begin[1]
-                found.append(Work("checkpoint", begin[0], took, words))
+                detail = f"{cluster.name}: {begin[1]}" if self._workers else begin[1]
+                checkpoints.append(Work("checkpoint", begin[0], took, detail))
                 begin = None
-        return found
+        return checkpoints
 
     def ask_to_end(self) -> None:
         """Requests a fast shutdown, which disconnects clients and makes a checkpoint."""
@@ -265,13 +265,13 @@ class Postgres(DatabaseServer):
     def sql(self, statement: str, cluster: Cluster | None = None, database: str = DATABASE) -> str:
         """Returns a statement's result, by default of the cluster that clients use. Raises NotReadyError."""
         port = cluster.port if cluster else self.ports["port"]
-        words = [
+        argv = [
             _tool("psql"), "-h", LOOPBACK, "-p", str(port), "-U", USER, "-d", database, "-X", "-A", "-t",
             "-q", "-c", statement,
         ]  # fmt: skip
         try:
             done = subprocess.run(
-                words, capture_output=True, text=True, timeout=_ASK_S, check=False,
+                argv, capture_output=True, text=True, timeout=_ASK_S, check=False,
                 env={**os.environ, "PGCONNECT_TIMEOUT": "5"},
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
@@ -290,8 +290,8 @@ def _folder() -> Path | None:
         versions = [p for p in base.glob("*/bin") if (p / "postgres").exists()]
         if versions:
             return max(versions, key=lambda p: int(re.sub(r"\D", "", p.parent.name) or 0))
-    found = program("postgres")
-    return Path(found).resolve().parent if found else None
+    path = program("postgres")
+    return Path(path).resolve().parent if path else None
 
 
 def _tool(name: str) -> str:
@@ -338,9 +338,9 @@ def _own(folder: Path) -> None:
 
 @cache
 def _version_of(path: str) -> str:
-    told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
-    found = re.search(r"\) ([\d.]+)", told)
-    return found[1] if found else ""
+    output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
+    parsed = re.search(r"\) ([\d.]+)", output)
+    return parsed[1] if parsed else ""
 
 
 def _quoted(value: str) -> str:

@@ -34,7 +34,7 @@ class NodeProcess:
     def start(
         cls,
         name: str,
-        words: Sequence[str],
+        argv: Sequence[str],
         log: Path,
         environment: Mapping[str, str],
         folder: Path,
@@ -46,7 +46,7 @@ class NodeProcess:
 
         Raises DatabaseError.
         """
-        command = [*words] if outlives else ["setpriv", "--pdeathsig", "KILL", *words]
+        command = [*argv] if outlives else ["setpriv", "--pdeathsig", "KILL", *argv]
         try:
             with log.open("ab") as file:
                 popen = subprocess.Popen(
@@ -54,7 +54,7 @@ class NodeProcess:
                     env={**os.environ, **environment}, start_new_session=True,
                 )  # fmt: skip
         except OSError as error:
-            raise DatabaseError(f"{words[0]}: cannot be started: {error.strerror}") from error
+            raise DatabaseError(f"{argv[0]}: cannot be started: {error.strerror}") from error
         return cls(name, popen.pid, started_ticks(popen.pid) or 0, popen)
 
     def runs(self) -> bool:
@@ -111,14 +111,14 @@ class NodeProcess:
 
     def bytes_moved(self) -> Mapping[str, int]:
         """read_bytes and write_bytes of /proc/PID/io, children included; never less than before."""
-        found = {"read_bytes": 0, "write_bytes": 0}
+        counts = {"read_bytes": 0, "write_bytes": 0}
         for pid in (self.pid, *children_of(self.pid)):
             with contextlib.suppress(OSError, ValueError):
                 for line in Path(f"/proc/{pid}/io").read_text().splitlines():
                     key, _, value = line.partition(": ")
-                    if key in found:
-                        found[key] += int(value)
-        self._most = {key: max(value, self._most.get(key, 0)) for key, value in found.items()}
+                    if key in counts:
+                        counts[key] += int(value)
+        self._most = {key: max(value, self._most.get(key, 0)) for key, value in counts.items()}
         return self._most
 
     def rss_bytes(self) -> int:

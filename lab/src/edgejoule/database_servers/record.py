@@ -75,9 +75,9 @@ def forget(folder: Path) -> None:
 
 def remove_leftovers(below: Path) -> list[str]:
     """Kill servers below a folder whose program was killed; their names. Servers that were to outlive it stay."""
-    found = []
+    killed = []
     for file in sorted(below.glob(f"**/{FILE}")):
         record = Record.read(file.parent)
         if record and record.orphaned():
-            found += record.kill(file.parent)
-    return found
+            killed += record.kill(file.parent)
+    return killed

@@ -105,38 +105,38 @@ class Redis(DatabaseServer):
 
     def settled(self) -> Settled:
         """Reports whether a snapshot, rewrite or sync is under way, from INFO persistence."""
-        told = self._info("persistence")
-        busy = [words for key, words in _BUSY.items() if told.get(key)]
+        persistence = self._info("persistence")
+        busy = [activity for key, activity in _BUSY.items() if persistence.get(key)]
         if busy:
             return Settled(False, f"{' and '.join(busy)} under way")
         return Settled(True, "INFO persistence: no snapshot, no AOF rewrite, no sync pending")
 
     def operations(self) -> Mapping[str, int]:
         """Counts calls by command, without those of this program."""
-        found: dict[str, int] = {}
+        calls: dict[str, int] = {}
         for key, value in self._info("commandstats").items():
             name = key.removeprefix("cmdstat_").partition("|")[0]
             if name not in _OF_ITSELF:
-                found[name] = found.get(name, 0) + int(value["calls"])
-        return found
+                calls[name] = calls.get(name, 0) + int(value["calls"])
+        return calls
 
     def work(self) -> Sequence[Work]:
         """Returns snapshots and rewrites, from the log."""
-        found: list[Work] = []
+        events: list[Work] = []
         begun: dict[str, tuple[int, str]] = {}
         for line in lines_of(self.log_of("redis")):
             parsed = _LINE.match(line.strip())
             if not parsed:
                 continue
             at = _realtime_ns(parsed[1])
-            for words, (kind, detail) in _BEGINS.items():
-                if parsed[2].startswith(words):
+            for text, (kind, detail) in _BEGINS.items():
+                if parsed[2].startswith(text):
                     begun[kind] = (at, detail)
-            for words, kind in _ENDS.items():
-                if parsed[2].startswith(words) and kind in begun:
+            for text, kind in _ENDS.items():
+                if parsed[2].startswith(text) and kind in begun:
                     begin, detail = begun.pop(kind)
-                    found.append(Work(kind, begin, at - begin, detail))
-        return found + [Work(kind, at, None, f"{detail}, not ended") for kind, (at, detail) in begun.items()]
+                    events.append(Work(kind, begin, at - begin, detail))
+        return events + [Work(kind, at, None, f"{detail}, not ended") for kind, (at, detail) in begun.items()]
 
     def ask_to_end(self) -> None:
         """Writes the data also where persistence is none, so that a stopped server can be started again."""
@@ -187,9 +187,9 @@ _BUSY = {
 
 @cache
 def _version_of(path: str) -> str:
-    told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
-    found = re.search(r"v=(\S+)", told)
-    return found[1] if found else ""
+    output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
+    parsed = re.search(r"v=(\S+)", output)
+    return parsed[1] if parsed else ""
 
 
 def _realtime_ns(text: str) -> int:

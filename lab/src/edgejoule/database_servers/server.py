@@ -46,7 +46,7 @@ class Node:
     """A process of a server."""
 
     name: str
-    words: Sequence[str]
+    argv: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -198,9 +198,9 @@ class DatabaseServer(abc.ABC):
 
     def start(self) -> Self:
         """Returns when it answers. Raises DatabaseError with the last lines of its log; nothing then runs."""
-        found = self.found()
-        if not found.available:
-            raise DatabaseError(f"{self.name} cannot be started here: {found.why}; {found.fix}")
+        server = self.found()
+        if not server.available:
+            raise DatabaseError(f"{self.name} cannot be started here: {server.why}; {server.fix}")
         if why := self.missing():
             raise DatabaseError(f"{self.name} cannot be started here: {why}")
         self._clear_way()
@@ -232,7 +232,7 @@ class DatabaseServer(abc.ABC):
         """Starts a node and adds it to the record."""
         self.processes.append(
             NodeProcess.start(
-                node.name, [*self.prefix, *node.words], self.log_of(node.name), node.environment, self.folder,
+                node.name, [*self.prefix, *node.argv], self.log_of(node.name), node.environment, self.folder,
                 outlives=self.outlives,
             )
         )  # fmt: skip
@@ -300,8 +300,8 @@ class DatabaseServer(abc.ABC):
             if lines:
                 last = lines[-LAST_LINES:]
                 error = next((line for line in reversed(lines) if _ERROR.search(line)), last[-1])
-                words = "" if error in last else f"; its last error: {error}"
-                return f"its log ends: {' | '.join(last)}{words}"
+                last_error = "" if error in last else f"; its last error: {error}"
+                return f"its log ends: {' | '.join(last)}{last_error}"
         return "its log is empty"
 
     def usage(self) -> ServerUsage:
@@ -323,15 +323,15 @@ class DatabaseServer(abc.ABC):
                 if not asked:
                     self.settle()
                     asked = True
-                found = self.settled()
+                settled = self.settled()
             except NotReadyError as error:
-                found = Settled(False, str(error))
-            if found.complete:
-                return found
+                settled = Settled(False, str(error))
+            if settled.complete:
+                return settled
             if trouble := self.trouble():
                 raise DatabaseError(f"{trouble} while it settled; {self.last_output()}")
             if time.monotonic() > end:
-                return found
+                return settled
             time.sleep(_LOOK_S)
 
     def stop(self) -> str:
@@ -376,12 +376,12 @@ class DatabaseServer(abc.ABC):
 def free_ports(count: int, host: str = LOOPBACK) -> list[int]:
     """Returns ports that nobody listens on now."""
     with contextlib.ExitStack() as held:
-        found = []
+        ports = []
         for _ in range(count):
             one = held.enter_context(socket.socket())
             one.bind((host, 0))
-            found.append(int(one.getsockname()[1]))
-    return found
+            ports.append(int(one.getsockname()[1]))
+    return ports
 
 
 def is_free(host: str, port: int) -> bool:

@@ -110,23 +110,23 @@ class Serving:
     def database_events(self, begin_ns: int, end_ns: int) -> list[dict[str, Any]]:
         """Returns the server's background work between two times of CLOCK_MONOTONIC, in the driver's form."""
         ahead_ns = time.time_ns() - time.monotonic_ns()
-        found = []
+        events = []
         for work in self.server.work():
             at = work.begin_realtime_ns - ahead_ns
             if at <= end_ns and at + (work.duration_ns or 0) >= begin_ns:
-                found.append({
+                events.append({
                     "event": "database", "monotonic_ns": at, "kind": work.kind, "duration_ns": work.duration_ns,
                     "read_bytes": None, "write_bytes": work.write_bytes, "detail": work.detail,
                 })  # fmt: skip
-        return found
+        return events
 
     def cause(self, error: DatabaseError) -> str:
         """Returns why a run failed: the server's incident, the client's message, and the end of the server's log."""
-        words = [self.trouble or self.server.trouble() or ""]
-        words += [] if self._ended_client else [str(error)]
+        causes = [self.trouble or self.server.trouble() or ""]
+        causes += [] if self._ended_client else [str(error)]
         if self.server.observed and shutil.disk_usage(self.server.folder).free < _FULL_BYTES:
-            words.append(f"the file system of {self.server.folder} is full")
-        return "; ".join([*filter(None, words), self.server.last_output()])
+            causes.append(f"the file system of {self.server.folder} is full")
+        return "; ".join([*filter(None, causes), self.server.last_output()])
 
     def close(self) -> None:
         """Ends the watch."""
@@ -148,11 +148,11 @@ class Serving:
         since = None
         while not self._done.wait(LOOK_S):
             self._usage()
-            found = self.server.trouble()
-            if found is None:
+            trouble = self.server.trouble()
+            if trouble is None:
                 since = None
                 continue
-            self.trouble = found
+            self.trouble = trouble
             since = since or time.monotonic()
             if time.monotonic() - since > GRACE_S:
                 self._ended_client = True

@@ -53,7 +53,7 @@ def put_back(server: DatabaseServer, source: Path) -> None:
 def about_of(source: Path) -> dict[str, object]:
     """Returns the description that a snapshot holds. Raises UsageError when it is no snapshot."""
     try:
-        told: dict[str, object] = json.loads((source / _ABOUT).read_text())
+        about: dict[str, object] = json.loads((source / _ABOUT).read_text())
     except (OSError, ValueError) as error:
         raise UsageError(f"{source}: no snapshot of a server") from error
-    return told
+    return about

@@ -92,9 +92,9 @@ def client_options(adapter: str, options: Mapping[str, object]) -> dict[str, obj
 @cache
 def why_not() -> str | None:
     """Returns why the client cannot be started here; None if it can."""
-    found = jvm.found("ycsb", _CORE)
-    if not found.available:
-        return f"the real YCSB is not here ({found.why}): {found.fix}"
+    client = jvm.found("ycsb", _CORE)
+    if not client.available:
+        return f"the real YCSB is not here ({client.why}): {client.fix}"
     return None if _classes().is_dir() else "the bindings of ycsb/ are not built: make servers"
 
 
@@ -155,7 +155,7 @@ class YcsbClient:
         self._stopped = True
         process = self._process
         if process is not None and process.poll() is None:
-            process.send_signal(signal.SIGKILL)  # safe: the client writes no data
+            process.send_signal(signal.SIGKILL)  # safe: it has no files that matter
 
     def run(self) -> list[dict[str, Any]]:
         """Returns the events in order, in the driver's form. Raises DatabaseError."""
@@ -165,14 +165,14 @@ class YcsbClient:
     def _run(self, folder: Path) -> list[dict[str, Any]]:
         self._tell("start", **self._about())
         self._quiet("before")
-        done, report, code, words = self._execute(folder)
+        done, report, code, output = self._execute(folder)
         if code is None:
             raise DatabaseError(f"the run took longer than run_timeout_s = {self._task.timeout_s:g} s and was stopped")
         if self._stopped:
             raise DatabaseError(f"YCSB's client was stopped{self._because()}")
         if code or done is None:
-            exceptions = [line for line in words if "Exception" in line or "Error" in line]
-            last = next(iter([*exceptions, *reversed(words)]), "it said nothing")
+            exceptions = [line for line in output if "Exception" in line or "Error" in line]
+            last = next(iter([*exceptions, *reversed(output)]), "it said nothing")
             raise DatabaseError(f"YCSB's client ended with code {code}{self._because() or f': {last}'}")
         end = self._end(report, done, folder)
         if complained := complaint(
@@ -193,7 +193,7 @@ class YcsbClient:
     def _execute(self, folder: Path) -> tuple[dict[str, int] | None, str, int | None, list[str]]:
         """Returns the binding's last line, YCSB's report, the exit code (None: timed out) and other output."""
         done: dict[str, int] | None = None
-        words: list[str] = []
+        output: list[str] = []
         with subprocess.Popen(
             [*self._prefix, "setpriv", "--pdeathsig", "KILL", *self._command(folder)], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
@@ -206,13 +206,13 @@ class YcsbClient:
                     for line in lines:
                         done = self._hear(line.strip(), process.pid) or done
                         if line.strip() and not line.startswith("edgejoule:"):
-                            words.append(line.strip())
+                            output.append(line.strip())
                     code = process.wait()
                 except BaseException:
                     process.kill()
                     raise
             report = lines.other_text()
-        return done, report, None if lines.late else code, words
+        return done, report, None if lines.late else code, output
 
     def _hear(self, line: str, pid: int) -> dict[str, int] | None:
         if line.startswith("edgejoule: active"):
@@ -222,8 +222,8 @@ class YcsbClient:
         elif line.startswith("edgejoule: failed: "):
             self._failure = self._failure or line.removeprefix("edgejoule: failed: ")
         elif cause := _CAUSE.match(line):
-            words = cause[4].strip() or _NO_REASON
-            self._causes.append({"operation": cause[1], "status": cause[2], "count": int(cause[3]), "words": words})
+            message = cause[4].strip() or _NO_REASON
+            self._causes.append({"operation": cause[1], "status": cause[2], "count": int(cause[3]), "words": message})
         elif line.startswith("edgejoule: done "):
             done = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", line)}
             done |= {"rss_peak_bytes": _rss_peak_bytes(pid) or 0}
@@ -261,8 +261,8 @@ class YcsbClient:
         return int(str(p["operationcount"])) if p.get("operationcount") else None
 
     def _settle(self) -> None:
-        found = self._serving.server.await_settled(self._task.settle_timeout_s)
-        self._tell("settled", complete=found.complete, how=found.how, usage=self._usage_at_end)
+        settled = self._serving.server.await_settled(self._task.settle_timeout_s)
+        self._tell("settled", complete=settled.complete, how=settled.how, usage=self._usage_at_end)
 
     def _quiet(self, place: str) -> None:
         """Leaves the server open without requests."""
@@ -276,10 +276,10 @@ class YcsbClient:
         self._tell("quiet_end", quiet_start_ns=begin_ns, place=place, settled=settled.complete, cpu_ns=cpu_ns)
 
     def _tell(self, event: str, at_ns: int | None = None, **more: Any) -> None:
-        told = {"event": event, "monotonic_ns": time.monotonic_ns() if at_ns is None else at_ns, **more}
-        self._events.append(told)
-        self._serving.hear(told)
-        self._on_event(told)
+        event_fields = {"event": event, "monotonic_ns": time.monotonic_ns() if at_ns is None else at_ns, **more}
+        self._events.append(event_fields)
+        self._serving.hear(event_fields)
+        self._on_event(event_fields)
 
     def _about(self) -> dict[str, Any]:
         task, server = self._task, self._serving.server
@@ -304,26 +304,26 @@ class YcsbClient:
 
     def _command(self, folder: Path) -> list[str]:
         task = self._task
-        told: dict[str, object] = {"workload": "site.ycsb.workloads.CoreWorkload", **task.properties}
+        properties: dict[str, object] = {"workload": "site.ycsb.workloads.CoreWorkload", **task.properties}
         if task.command == "load":
-            told.setdefault("operationcount", told["recordcount"])  # zipfian requires it; a load ignores it
-            told.pop("maxexecutiontime", None)  # for runs only: YCSB would end the load early, with rows missing
-        elif not told.get("operationcount") and not told.get("insertproportion"):
-            told["operationcount"] = _OPERATIONS_MAX  # 0 would mean none; maxexecutiontime ends the run
+            properties.setdefault("operationcount", properties["recordcount"])  # zipfian requires it; a load ignores it
+            properties.pop("maxexecutiontime", None)  # for runs only: YCSB would end the load early, with rows missing
+        elif not properties.get("operationcount") and not properties.get("insertproportion"):
+            properties["operationcount"] = _OPERATIONS_MAX  # 0 would mean none; maxexecutiontime ends the run
         prefixed = {**self._options(), **self._serving.server.connection()}
-        told |= {f"{task.adapter}.{name}": value for name, value in prefixed.items()}
-        told |= {
+        properties |= {f"{task.adapter}.{name}": value for name, value in prefixed.items()}
+        properties |= {
             "measurementtype": "hdrhistogram", "hdrhistogram.fileoutput": "true",
             "hdrhistogram.output.path": f"{folder}/", "status.interval": STATUS_S,
         }  # fmt: skip
         # With a rate YCSB also logs latencies from the due time, as Intended-READ and so on.
-        told["measurement.interval"] = "both" if task.target_ops_s else "op"
-        words = ["-load" if task.command == "load" else "-t", "-s", "-threads", str(task.threads)]
-        words += ["-db", BINDINGS[task.adapter].class_name]
-        words += ["-target", str(task.target_ops_s)] if task.target_ops_s else []
-        words += [word for name, value in told.items() for word in ("-p", f"{name}={_text(value)}")]
+        properties["measurement.interval"] = "both" if task.target_ops_s else "op"
+        arguments = ["-load" if task.command == "load" else "-t", "-s", "-threads", str(task.threads)]
+        arguments += ["-db", BINDINGS[task.adapter].class_name]
+        arguments += ["-target", str(task.target_ops_s)] if task.target_ops_s else []
+        arguments += [word for name, value in properties.items() for word in ("-p", f"{name}={_text(value)}")]
         flags = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
-        return jvm.java([_classes(), f"{jvm.jars('ycsb')}/*"], *flags, "site.ycsb.Client", *words)
+        return jvm.java([_classes(), f"{jvm.jars('ycsb')}/*"], *flags, "site.ycsb.Client", *arguments)
 
     def _since(self, now: Mapping[str, int | None]) -> dict[str, Any]:
         used: dict[str, Any] = {}
@@ -336,8 +336,8 @@ class YcsbClient:
     def _end(self, report: str, done: Mapping[str, int], folder: Path) -> dict[str, Any]:
         returns: dict[str, dict[str, int]] = {}
         for line in report.splitlines():
-            if (found := _RETURN.match(line.strip())) and found[1] in _OPERATIONS:
-                returns.setdefault(found[1], {})[found[2]] = int(found[3])
+            if (parsed := _RETURN.match(line.strip())) and parsed[1] in _OPERATIONS:
+                returns.setdefault(parsed[1], {})[parsed[2]] = int(parsed[3])
         measured = [
             _latency(name, measure, returns.get(name, {}), folder / f"{prefix}{name}.hdr")
             for name in _OPERATIONS
@@ -385,8 +385,8 @@ def _causes_of(returns: Mapping[str, Mapping[str, int]], thrown: Sequence[Cause]
         for status, count in counts.items():
             of_status = sum(c["count"] for c in thrown if (c["operation"], c["status"]) == (operation, status))
             if status != "OK" and count > of_status:
-                words = _ABSENT if status == "NOT_FOUND" else _NO_REASON
-                causes.append({"operation": operation, "status": status, "count": count - of_status, "words": words})
+                message = _ABSENT if status == "NOT_FOUND" else _NO_REASON
+                causes.append({"operation": operation, "status": status, "count": count - of_status, "words": message})
     return merged([causes])
 
 
@@ -414,16 +414,16 @@ def _latency(operation: str, measure: str, returns: Mapping[str, int], file: Pat
 
 
 def _usage(pid: int) -> dict[str, int | None]:
-    found: dict[str, int | None] = dict.fromkeys(
+    usage: dict[str, int | None] = dict.fromkeys(
         ("cpu_user_ns", "cpu_system_ns", "rss_bytes", "process_read_bytes", "process_write_bytes", "context_switches")
     )
     with contextlib.suppress(OSError, ValueError, IndexError):
         fields: Sequence[str] = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        found["cpu_user_ns"], found["cpu_system_ns"] = int(fields[11]) * _TICK_NS, int(fields[12]) * _TICK_NS
-        found["rss_bytes"] = int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
+        usage["cpu_user_ns"], usage["cpu_system_ns"] = int(fields[11]) * _TICK_NS, int(fields[12]) * _TICK_NS
+        usage["rss_bytes"] = int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
         io = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
-        found["process_read_bytes"], found["process_write_bytes"] = int(io["read_bytes"]), int(io["wchar"])
-    return found
+        usage["process_read_bytes"], usage["process_write_bytes"] = int(io["read_bytes"]), int(io["wchar"])
+    return usage
 
 
 def _rss_peak_bytes(pid: int) -> int | None:
