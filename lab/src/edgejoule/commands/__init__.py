@@ -1,1 +1,1 @@
-"""Any program as the workload of a study: what an experiment says of it, and how one run of it is made."""
+"""Any program as the workload of a study: its settings in the experiment, and one run of it."""

@@ -1,4 +1,4 @@
-"""What a planned run of a command needs here, checked before anything runs."""
+"""Checks the requirements of a planned run of a command before anything runs."""
 
 from __future__ import annotations
 

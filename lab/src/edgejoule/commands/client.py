@@ -1,7 +1,6 @@
-"""One run of a command: start what it needs, supervise it, let its server settle. Returns the events in order.
+"""Runs a command once: starts its server, supervises the command, waits until the server has settled.
 
-The events are those of the driver as far as a command has them: start, active, active_end, settled, end. It counts no
-operations and times none.
+Its events are the driver's start, active, active_end, settled and end. It neither counts nor times operations.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ if TYPE_CHECKING:
     from edgejoule.experiment.plan import PlannedRun
     from edgejoule.machine.processes import Membership
 
-OWN_FOLDER = "command"  # below a run's folder, beside what a server of the run keeps: {data} of its command
+OWN_FOLDER = "command"  # below a run's folder, beside the server's data: the command's {data}
 
 
 @dataclass(frozen=True)
 class CommandRun:
     """The result of a command in one run: its repetitions, and its output to standard output and error together.
 
-    output_bytes: printed in all. served: by a server that the study started for it. durability: what of an acknowledged
-    write that server has on storage, as that server describes it. parts: results by server, of several.
+    output_bytes: total printed. served: use of the server that the study started for it. durability: the server's
+    description of how safe an acknowledged write is. parts: results by server, if there are several.
     """
 
     repetitions: Sequence[Repetition]
@@ -66,7 +65,8 @@ def surroundings(
     of_home: Mapping[str, str] | None = None,
     server: str = "",
 ) -> Surroundings:
-    """The texts of a run's command with what the run fills in. of_home: placeholders of a federation; server: of it."""
+    """Returns the texts of a run's command with the run's values. of_home: a federation's placeholders. server: which
+    one."""
     assert planned.command is not None
     connection = served.server.connection() if served else {}
     own = {name: connection[name] for name in ("host", "port") if name in connection}
@@ -187,7 +187,7 @@ class CommandClient:
         try:
             return self._around.path(declared).read_text(encoding="utf-8", errors="replace")
         except OSError:
-            return ""  # the command removed it; a declared response is missing then
+            return ""  # the command removed it; then a declared response is missing
 
     def _beside(self, key: str) -> None:
         run_beside(self._around, key, self._data, self._scratch, self._timing.run_timeout_s)

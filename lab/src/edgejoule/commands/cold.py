@@ -1,4 +1,4 @@
-"""A cold page cache before a command: dropped for the whole machine, and checked for the files of its data."""
+"""Drops the machine's page cache before a command, and checks that it holds none of the command's data files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data that a command's runs start from: made once by its `load`, kept as a snapshot like the driver's loads."""
+"""Creates the data that a command's runs start from: once, by its `load`, as a snapshot like the driver's loads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def load_content(run: PlannedRun) -> dict[str, Any]:
-    """What decides the content of a command's load, apart from its database."""
+    """Returns what determines the content of a command's load, apart from its database."""
     command = run.command
     assert command is not None
     return {

@@ -1,7 +1,7 @@
-"""A command on several servers of a federation at once: started together, its figures joined.
+"""Runs a command on several servers of a federation at once and joins the figures.
 
-Each server has its own folder, seed and output. Of the joint run, times are from the first start to the last
-end, amounts are sums, and the peak memory is the largest; a response that the experiment declares is joined as it says.
+Each server has its own folder, seed and output. The joint run lasts from the first start to the last end. Its amounts
+are sums, and its peak memory is the largest. The experiment states how a declared response is joined.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ Make = Callable[[str, Callable[[], object]], CommandClient]
 
 
 def run_together(servers: Sequence[str], make: Make) -> CommandRun:
-    """make: a server, and what its client calls when it is ready, which returns when all are.
+    """Runs a command on several servers at once. make: takes a server and a function that its client calls when ready
+    and that returns when all are ready.
 
     Raises what the first client that failed raised; the others are then stopped.
     """
@@ -51,7 +52,7 @@ def _run_on(server: str, client: CommandClient) -> CommandRun:
 
 
 def joined(parts: Mapping[str, CommandRun]) -> CommandRun:
-    """One run out of those on each server, whose events say which one they are of."""
+    """Joins the runs on each server into one run, whose events name their server."""
     events = [{**event, "server": server} for server, part in parts.items() for event in part.events]
     longest = max(parts.values(), key=lambda part: part.repetitions[0].end_ns - part.repetitions[0].start_ns)
     return CommandRun(

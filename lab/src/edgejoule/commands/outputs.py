@@ -1,4 +1,4 @@
-"""What a command prints: collected while it runs, read for the declared responses, its last lines kept with the run."""
+"""Collects a command's output while it runs, extracts the declared responses, and keeps the last lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from edgejoule.errors import DatabaseError
 from edgejoule.experiment.command import DeclaredResponse, json_steps
 
-BYTES_MAX = 4 * 2**20  # of the output that are read for responses: the last ones
+BYTES_MAX = 4 * 2**20  # the last bytes of the output, which are searched for responses
 LAST_LINES = 10
 LINE_CHARACTERS_MAX = 400
 _CHUNK_BYTES = 1 << 16
@@ -24,7 +24,7 @@ _CHUNK_BYTES = 1 << 16
 class Output:
     """Takes the output of a command by a FIFO, so that no file of it is written while the command is measured.
 
-    A context manager; `path` is for the command to write to. The last BYTES_MAX bytes are kept.
+    A context manager. The command writes to `path`. The last BYTES_MAX bytes are kept.
     """
 
     def __init__(self, path: Path) -> None:
@@ -35,7 +35,9 @@ class Output:
     def __enter__(self) -> Output:
         self.path.unlink(missing_ok=True)
         os.mkfifo(self.path, 0o600)
-        self._fifo = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)  # as a writer, too: no end of file
+        self._fifo = os.open(
+            self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC
+        )  # also open for writing, so that no end of file occurs
         self._end, self._ask_to_end = os.pipe2(os.O_CLOEXEC)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -64,18 +66,18 @@ class Output:
             del self._kept[:-BYTES_MAX]
 
     def text(self) -> str:
-        """The stored output of a command that has ended."""
+        """Returns the stored output of a command that has ended."""
         return bytes(self._kept[-BYTES_MAX:]).decode("utf-8", errors="replace")
 
 
 def last_lines(text: str) -> list[str]:
-    """The last lines that are not empty, cut to a width that a report can show."""
+    """Returns the last lines that are not empty, cut to a width that a report can show."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     return [line[:LINE_CHARACTERS_MAX] for line in lines[-LAST_LINES:]]
 
 
 def figures(text: str, declared: Mapping[str, DeclaredResponse], repetitions: int) -> dict[str, float]:
-    """The declared responses in the output of that many repetitions, the mean of them. Raises DatabaseError."""
+    """Returns the declared responses in the output, each the mean over the repetitions. Raises DatabaseError."""
     return {name: _mean(name, _printed(name, one, text, repetitions), repetitions) for name, one in declared.items()}
 
 
@@ -92,7 +94,7 @@ def _mean(name: str, values: list[float], repetitions: int) -> float:
 
 
 def _printed(name: str, declared: DeclaredResponse, text: str, repetitions: int) -> list[float]:
-    """Every figure of a response, at least one for each repetition."""
+    """Returns every figure of a response, at least one for each repetition."""
     how = declared.regex or declared.json_path
     if declared.regex:
         texts: list[object] = [match[1] for match in re.finditer(declared.regex, text, re.MULTILINE)]
@@ -123,7 +125,7 @@ def _by_path(name: str, declared: DeclaredResponse, text: str) -> Iterator[objec
 
 
 def _documents(name: str, text: str) -> Iterator[object]:
-    """The JSON documents in an output, one after another; other text before, between and behind them is left out."""
+    """Yields the JSON documents in an output in order; skips other text around them."""
     decoder, at = json.JSONDecoder(), 0
     while (start := min((i for i in (text.find("{", at), text.find("[", at)) if i >= 0), default=-1)) >= 0:
         try:

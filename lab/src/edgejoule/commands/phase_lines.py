@@ -1,4 +1,4 @@
-"""Lines of a command's output that begin a phase (`--phase REGEX`) are announced to the supervisor as they pass."""
+"""Reports output lines that begin a phase (`--phase REGEX`) to the supervisor as they arrive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINE_BYTES_MAX = 1 << 16
 
 
 class PhaseLines:
-    """Passes a command's output on, and announces its lines that begin a phase. `writing` is for the command.
+    """Forwards a command's output and reports the lines that begin a phase. The command writes to `writing`.
 
     pattern: its first group is the phase's name, without a group the whole match. marks: the supervisor's FIFO. output:
     is closed with the last line.
@@ -29,7 +29,7 @@ class PhaseLines:
         self._thread.start()
 
     def close_writing(self) -> None:
-        """From now on the command alone holds the writing end."""
+        """Closes this program's writing end: only the command holds one then."""
         os.close(self.writing)
 
     def finish(self) -> list[str]:
@@ -58,7 +58,7 @@ class PhaseLines:
             self._announce(line)
 
     def _write(self, output: IO[bytes], chunk: bytes) -> None:
-        """A command must not wait for ever because its output cannot be kept: the rest is read and dropped."""
+        """Writes to the output; drops the rest after an error, so that the command never waits for ever."""
         if self._failure is None:
             try:
                 output.write(chunk)
@@ -71,5 +71,5 @@ class PhaseLines:
             return
         name = ((match[1] if self._pattern.groups else match[0]) or "").strip()
         if name:
-            with contextlib.suppress(BlockingIOError):  # thousands of names that nobody has read yet
+            with contextlib.suppress(BlockingIOError):  # the FIFO is full: thousands of names are unread
                 os.write(self._marks, f"{name}\n".encode())

@@ -1,8 +1,9 @@
-"""Phases of a command: what their names come from, and the joules, seconds and bytes of each.
+"""Phases of a command: their names, and the joules, seconds and bytes of each.
 
 A command names a phase by a line that it writes to the FIFO $EDGEJOULE_MARKS, or by a line of its output that an
-expression matches. Either way the supervisor notes when the name arrived and what the process tree had read and written
-until then. A phase lasts until the next one begins or the command ends; an empty name ends a phase without a next one.
+expression matches. Either way the supervisor records when the name arrived and the bytes that the process tree had read
+and written until then. A phase lasts until the next one begins or the command ends; an empty name ends a phase without
+a next one.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from edgejoule import energy
 from edgejoule.commands.supervisor import Repetition
 from edgejoule.energy.figures import summed
 
-EVENT = "command_phase"  # of a run, in the store: monotonic_ns, duration_ns, name
-PHASES_MAX = 1000  # of a run: one with more has its energy in no phase worth the name
+EVENT = "command_phase"  # a run's event in the store: monotonic_ns, duration_ns, name
+PHASES_MAX = 1000  # per run; more phases are too short to measure
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of one repetition. Bytes: fetched from storage, made dirty for storage; None where not known."""
+    """An interval of one repetition. Bytes: read from storage, and made dirty for storage; None if unknown."""
 
     name: str
     start_ns: int
@@ -31,7 +32,7 @@ class Phase:
 
 
 def phases(repetition: Repetition) -> list[Phase]:
-    """The phases of a repetition in order; without those that take no time."""
+    """Returns the phases of a repetition in order, without those that take no time."""
     end = (repetition.end_ns, repetition.read_bytes, repetition.write_bytes)
     marks = [m for m in repetition.marks if m.arrived_ns < repetition.end_ns]
     if not marks:
@@ -45,7 +46,8 @@ def phases(repetition: Repetition) -> list[Phase]:
 
 
 def late_names(repetitions: Sequence[Repetition]) -> list[str]:
-    """Names that arrived after the command's end, as from a program that buffers its output: they are in no phase."""
+    """Returns the names that arrived after the command's end, as from a program that buffers its output: no phase
+    includes them."""
     return [m.name for r in repetitions for m in r.marks if m.name and m.arrived_ns >= r.end_ns]
 
 
@@ -54,7 +56,7 @@ def _between(begin: int | None, end: int | None) -> int | None:
 
 
 def phase_facts(repetitions: Sequence[Repetition], traces: Sequence[energy.Readings]) -> list[dict[str, Any]]:
-    """Phases by name, in the order of their first beginnings; amounts are those of one repetition."""
+    """Returns the phases by name, in the order of their first beginnings; amounts are per repetition."""
     by_name: dict[str, list[Phase]] = {}
     for phase in _all(repetitions):
         by_name.setdefault(phase.name, []).append(phase)
@@ -70,7 +72,7 @@ def phase_events(repetitions: Sequence[Repetition]) -> list[dict[str, Any]]:
 
 
 def phase_flags(repetitions: Sequence[Repetition]) -> list[str]:
-    """What a reader of the phases must know."""
+    """Returns the flags that a reader of the phases needs."""
     flags = []
     if late := late_names(repetitions):
         flags.append(f"{len(late)} phases were announced only after the command's end: does it buffer its output?")

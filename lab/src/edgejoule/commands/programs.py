@@ -1,4 +1,4 @@
-"""From the texts of an experiment to programs that can be started: placeholders, shell, PATH, environment, files."""
+"""Converts the texts of an experiment to runnable programs: placeholders, shell, PATH, environment, files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from edgejoule.experiment.command import (
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the texts of one run are filled with. workload: whose texts they are; values: placeholder -> its value.
+    """The values for the texts of one run. workload: the owner of the texts. values: placeholder -> its value.
 
     prefix: argv before a command's own, of a program that replaces itself by it (a memory group).
     """
@@ -37,20 +37,20 @@ class Surroundings:
     prefix: tuple[str, ...] = ()
 
     def text(self, text: str) -> str:
-        """The text with every placeholder replaced."""
+        """Returns the text with every placeholder replaced."""
         return unescaped(filled(text, {**self.values, "folder": self.folder}))
 
     @cached_property
     def folder(self) -> Path:
-        """Of the experiment's file: relative paths are below it."""
+        """Returns the folder of the experiment's file, which relative paths start from."""
         return Path(self.workload.folder or ".")
 
     def environment(self) -> dict[str, str]:
-        """Declared variables beside the few that every command inherits."""
+        """Returns the declared variables and the few that every command inherits."""
         return {**inherited_environment(), **{name: self.text(value) for name, value in self.workload.env.items()}}
 
     def argv(self, words: Words, environment: Mapping[str, str]) -> list[str]:
-        """The program's path and its arguments. Raises DatabaseError where it is not here."""
+        """Returns the program's path and its arguments. Raises DatabaseError if the program is missing."""
         if isinstance(words, str):
             words = [*shlex.split(self.workload.shell or SHELL), "-c", self.text(words)]
         else:
@@ -61,11 +61,11 @@ class Surroundings:
         return [*self.prefix, str(program.absolute()), *words[1:]]
 
     def path(self, text: str) -> Path:
-        """A file or folder that the experiment names."""
+        """Returns the absolute path of a file or folder that the experiment names."""
         return located(self.text(text), self.folder).absolute()
 
     def command(self, words: Words, *, cwd: Path, output: Path | None, stdin: bool = False) -> SupervisedCommand:
-        """A program of the workload for the supervisor."""
+        """Returns a program of the workload for the supervisor."""
         source = self.path(self.workload.stdin) if stdin and self.workload.stdin else None
         environment = self.environment()
         return SupervisedCommand(self.argv(words, environment), environment, cwd, source, output)
@@ -75,7 +75,7 @@ class Surroundings:
         return self.path(self.workload.cwd) if self.workload.cwd else data
 
     def measured(self, data: Path, output: Output) -> SupervisedCommand:
-        """The workload's command itself."""
+        """Returns the workload's command for the supervisor."""
         target: Path | None = output.path
         if self.workload.output is not None:
             target = None if self.workload.output == DISCARD else self.path(self.workload.output)
@@ -96,6 +96,6 @@ def run_beside(around: Surroundings, key: str, data: Path, scratch: Path, timeou
 
 
 def failed(message: str, text: str) -> str:
-    """The message, with the last lines of the output where there are any."""
+    """Returns the message, with the last lines of the output if there are any."""
     lines = last_lines(text)
     return f"{message}; its output ends with: {' | '.join(lines[-3:])}" if lines else f"{message}, without any output"

@@ -1,4 +1,4 @@
-"""`setup` and `cleanup` of a study's commands: a setup is in force from its first run until another one's turn."""
+"""Runs `setup` and `cleanup` of a study's commands: a setup is in force from its first run until another's begins."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Turn = tuple[str, str]
 class Setups:
     """Runs the setup before the first run of its turn, and the cleanup after the last. scratch: a folder for sockets.
 
-    What a setup started in the background goes on until the turn ends.
+    Processes that a setup started in the background run until the turn ends.
     """
 
     def __init__(self, scratch: Path, timeout_s: float) -> None:
@@ -58,7 +58,7 @@ class Setups:
                 raise
 
     def end_turn(self) -> None:
-        """Clean up after the setup in force. Raises DatabaseError."""
+        """Cleans up after the setup in force. Raises DatabaseError."""
         around, background = self._around, self._background
         self._turn = self._around = self._background = None
         try:

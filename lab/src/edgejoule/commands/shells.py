@@ -1,4 +1,4 @@
-"""What a shell's own start costs: measured once a study for every shell that runs commands, then subtracted."""
+"""The cost of a shell's start: measured once per study for every shell that runs commands, then subtracted."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ NOTHING = ShellStart(0.0, 0.0)
 
 
 def shell_of(command: CommandWorkload) -> str | None:
-    """The shell that runs the command; None for a command without one."""
+    """Returns the shell that runs the command; None for a command without one."""
     return (command.shell or SHELL) if isinstance(command.command, str) else None
 
 
 def shells_of(plan: Iterable[PlannedRun]) -> list[str]:
-    """Every shell that runs a command of the plan."""
+    """Returns every shell that runs a command of the plan."""
     shells = (shell_of(run.command) for run in plan if run.command)
     return list(dict.fromkeys(shell for shell in shells if shell is not None))
 

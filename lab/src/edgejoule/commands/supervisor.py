@@ -1,7 +1,7 @@
-"""The native supervisor as a process: runs a command, measures its process tree, ends what the command leaves behind.
+"""Starts the native supervisor, which runs a command, measures its process tree and ends its leftover processes.
 
-The supervisor is a program that writes JSON lines (supervisor/README.md); its code is not known here. It runs in a
-own session: Ctrl-C reaches edgejoule alone, which stops the supervisor, which ends the command's processes.
+The supervisor is a program that writes JSON lines (supervisor/README.md); this module needs none of its code. It runs
+in a separate session: Ctrl-C reaches only edgejoule, which stops the supervisor, which ends the command's processes.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from edgejoule.errors import CommandError, EdgejouleError
 from edgejoule.machine.processes import AdoptedTree, Membership
 
 PROGRAM = "edgejoule-supervisor"
-MARKS_VARIABLE = "EDGEJOULE_MARKS"  # in the command's environment: the FIFO that takes names of phases
-_MARKS_FOLDER = "edgejoule-marks-"  # then the process that made it, and when that process started
+MARKS_VARIABLE = "EDGEJOULE_MARKS"  # in the command's environment: the FIFO for names of phases
+_MARKS_FOLDER = "edgejoule-marks-"  # followed by the pid and the start time of the process that made it
 _marks_numbers = itertools.count(1)
 _WRITE_ANEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 _CHUNK_BYTES = 1 << 16
@@ -44,7 +44,7 @@ class SupervisorMissingError(EdgejouleError):
 
 @cache
 def supervisor_path() -> Path:
-    """The program: $EDGEJOULE_SUPERVISOR, else build/bin of the source tree this package lies in, else PATH."""
+    """Returns the program's path: $EDGEJOULE_SUPERVISOR, else build/bin of this package's source tree, else PATH."""
     if named := os.environ.get("EDGEJOULE_SUPERVISOR"):
         if not _is_program(Path(named)):
             raise SupervisorMissingError(f"EDGEJOULE_SUPERVISOR={named}: no program is there")
@@ -114,14 +114,14 @@ class Repetition:
 
     @property
     def failure(self) -> str | None:
-        """How the command failed, as the rest of a sentence; None: it ended with exit code 0."""
+        """Describes how the command failed, as the rest of a sentence; None if it ended with exit code 0."""
         if self.signal is not None:
             return f"was killed by {signal_name(self.signal)}"
         return f"ended with exit code {self.exit_code}" if self.exit_code else None
 
 
 def signal_name(number: int) -> str:
-    """SIGKILL for 9; `signal 40` for one without a name."""
+    """Returns SIGKILL for 9; `signal 40` for a number without a name."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -169,7 +169,7 @@ class Supervised:
         self._resources = contextlib.ExitStack()
 
     def run(self) -> list[Repetition]:
-        """The repetitions in order, the last one perhaps failed (see Repetition.failure).
+        """Returns the repetitions in order; the last one may have failed (see Repetition.failure).
 
         Raises CommandError if the command cannot be started, took too long or was stopped.
         """
@@ -228,7 +228,7 @@ class Supervised:
         if self._member:
             self._adopted = AdoptedTree(process.pid, self._member)
         if process.stdin:
-            self._resources.enter_context(process.stdin)  # it closes: the descendants are ended
+            self._resources.enter_context(process.stdin)  # closing it ends the descendants
         if self._stopped:
             process.send_signal(signal.SIGTERM)
         return reports
@@ -241,7 +241,7 @@ class Supervised:
 
     @contextlib.contextmanager
     def _phase_lines(self, marks: Path, output: int) -> Iterator[int]:
-        """The descriptor that the command writes its output to."""
+        """Yields the descriptor that the command writes its output to."""
         if self._phase is None:
             yield output
             return
@@ -252,7 +252,7 @@ class Supervised:
             self._lines.close_writing()
 
     def _finish_lines(self) -> list[str]:
-        """Names of phases that came after the command's end."""
+        """Returns names of phases that arrived after the command's end."""
         lines, self._lines = self._lines, None
         try:
             return lines.finish() if lines else []
@@ -260,7 +260,7 @@ class Supervised:
             raise CommandError(f"the output of {self._command.argv[0]} cannot be written: {error}") from error
 
     def _events(self, reports: int) -> Iterator[dict[str, Any]]:
-        """All reports; with `keep` those until the command's exit."""
+        """Yields all reports; with `keep` those until the command's exit."""
         cpu_ns = 0
         for line in self._reported(reports):
             event = json.loads(line)
@@ -273,10 +273,11 @@ class Supervised:
         if self._adopted:
             self._adopted.await_end()
         assert self._process is not None
-        self._process.wait()  # it has closed its reports, which it does by ending
+        self._process.wait()  # its reports have closed, so it is ending
 
     def _reported(self, reports: int) -> Iterator[bytes]:
-        """Lines until the supervisor ends. When the command takes too long it is asked to end, and at last killed."""
+        """Yields lines until the supervisor ends. Asks the command to end when it takes too long, and finally kills
+        it."""
         rest, end_s, poll = b"", time.monotonic() + self._timeout_s, select.poll()
         poll.register(reports, select.POLLIN)
         while True:
@@ -317,7 +318,7 @@ class Supervised:
 
 @cache
 def _marks_folder(pid: int) -> tempfile.TemporaryDirectory[str]:
-    """For the marks of all commands of this program; it is removed when the program ends."""
+    """Creates the folder for the marks of all commands of this program; it is removed when the program ends."""
     return tempfile.TemporaryDirectory(prefix=f"{_MARKS_FOLDER}{pid}-{started_ticks(pid)}-")
 
 
@@ -330,7 +331,7 @@ def remove_left_marks() -> None:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
-    """Until the supervisor has ended; it is killed when it does not end in time."""
+    """Waits until the supervisor has ended; kills it if it does not end in time."""
     try:
         process.wait(timeout=_STOP_TIMEOUT_S)
     except subprocess.TimeoutExpired:
@@ -349,7 +350,7 @@ def _end_session(session: int) -> None:
 
 @contextlib.contextmanager
 def _opened(command: SupervisedCommand) -> Iterator[tuple[int, int, int]]:
-    """Descriptors of the command's standard input, output and error."""
+    """Opens the command's standard input, output and error, and yields their descriptors."""
     with contextlib.ExitStack() as files:
         stdin = _open(files, command.stdin, os.O_RDONLY)
         stdout = _open(files, command.output, _WRITE_ANEW)
@@ -375,7 +376,8 @@ def _repetitions(events: Sequence[Mapping[str, Any]]) -> Iterator[Repetition]:
 
 
 def _with_late(last: Repetition, events: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Repetition:
-    """The last repetition with the marks that arrived after it: they are in no phase, and a reader must know it."""
+    """Returns the last repetition with the marks that arrived after it: no phase includes them, and a flag reports
+    them."""
     exits = [index for index, event in enumerate(events) if event["event"] == "exit"]
     late = [_mark(event) for event in events[exits[-1] :] if event["event"] == "mark"]
     late += [PhaseMark(time.monotonic_ns(), name, None, None) for name in names]

@@ -1,4 +1,4 @@
-"""Is a plan possible on this machine? Refused before anything runs, with the way out."""
+"""Checks before the first run whether a plan is possible on this machine; every error names a remedy."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from edgejoule.machine import file_system, memory_group
 
 
 def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = False) -> None:
-    """Refuse what the driver would refuse later, or what no run would take. Raises UsageError naming it.
+    """Raises UsageError for settings that the driver would reject later, or that no run would use.
 
-    keep_going: runs of a database that is not here are no reason, as long as there are others: they will fail.
+    keep_going: accepts runs of a missing database, which then fail, as long as other runs are possible.
     """
     systems = [system_of(run) for run in plan]
     for system in systems:
@@ -33,7 +33,7 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = Fal
 
 
 def _check_prefixes(spec: Spec, plan: Sequence[PlannedRun]) -> None:
-    """Every option reaches the database that its prefix names. Raises UsageError."""
+    """Checks that every option reaches the database that its prefix names. Raises UsageError."""
     for workload, properties in spec.workloads.items():
         if isinstance(properties, CommandWorkload):
             continue
@@ -58,7 +58,7 @@ def _check_prefixes(spec: Spec, plan: Sequence[PlannedRun]) -> None:
 
 
 def not_here(plan: Sequence[PlannedRun]) -> list[str]:
-    """What these runs ask of the machine that this user cannot have here, each with the way out."""
+    """Returns the requirements of these runs that this machine or user does not meet, each with a remedy."""
     found = []
     if any(run.cold for run in plan) and not os.access(DROP_CACHES, os.W_OK):
         found.append(

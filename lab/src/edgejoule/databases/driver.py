@@ -1,6 +1,6 @@
-"""The driver and the databases here: find the binary, list its adapters, run it.
+"""Finds the driver's binary, lists its adapters and runs it.
 
-The driver is a process that writes JSON lines (schemas/driver-event.schema.json); its code is not known here.
+The driver is a process that writes JSON lines (schemas/driver-event.schema.json); this module needs none of its code.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from edgejoule.machine.processes import Adopted, Membership
 
 Event = Mapping[str, Any]
 
-LOAD_SEED = 1  # of the loaded values; the same for all, so that every cell starts from the same rows
-BATCH_RECORDS = 1000  # records per batch while loading, unless batchsize says otherwise
+LOAD_SEED = 1  # seed of the loaded values; the same for all, so that every cell starts from the same rows
+BATCH_RECORDS = 1000  # records per batch of a load without batchsize
 
 
 class DriverMissingError(EdgejouleError):
@@ -39,7 +39,7 @@ class DriverMissingError(EdgejouleError):
 
 @cache
 def driver_path() -> Path:
-    """The driver: $EDGEJOULE_DRIVER, else build/bin of the source tree this package lies in, else PATH."""
+    """Returns the driver's path: $EDGEJOULE_DRIVER, else build/bin of this package's source tree, else PATH."""
     named = os.environ.get("EDGEJOULE_DRIVER")
     if named:
         if not _is_program(Path(named)):
@@ -61,9 +61,10 @@ def _is_program(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Adapter:
-    """A database the driver can drive, or why it cannot. options: name without prefix -> (meaning, default).
+    """A database that the driver supports, and why it is not available. options: name without prefix -> (meaning,
+    default).
 
-    client: of a server, the driver's own, for one that the user runs.
+    client: the driver's adapter for a server that the user runs.
     """
 
     name: str
@@ -77,7 +78,7 @@ class Adapter:
 
 @cache
 def adapters() -> dict[str, Adapter]:
-    """The adapters as the driver itself lists them. Raises DriverMissingError or DatabaseError."""
+    """Returns the adapters as the driver lists them. Raises DriverMissingError or DatabaseError."""
     command = [str(driver_path()), "databases", "--json"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
@@ -89,7 +90,7 @@ def adapters() -> dict[str, Adapter]:
 
 
 def _of_server(kind: type[DatabaseServer], client: Adapter | None) -> Adapter:
-    """A database with a server process: server and client must be installed."""
+    """Returns the adapter of a database server; it is available if server and client are installed."""
     found, options = kind.found(), {n: (o.meaning, o.default) for n, o in kind.options.items()}
     told = {n: o for n, o in client.options.items() if n not in kind.connection_options} if client else {}
     if binding := BINDINGS.get(kind.name):
@@ -120,7 +121,7 @@ def _adapter(listed: Mapping[str, Any]) -> Adapter:
 
 @cache
 def driver_digest() -> str:
-    """SHA-256 of the driver and its adapters, hex: data and figures may change with them."""
+    """Returns the SHA-256 of the driver and its adapters, hex: data and figures may change with them."""
     adapters_folder = driver_path().resolve().parent.parent / "lib/edgejoule"
     digest = hashlib.sha256()
     for file in (driver_path(), *sorted(adapters_folder.glob("adapter-*.so"))):
@@ -167,7 +168,7 @@ class Driver:
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            start_new_session=True,  # Ctrl-C reaches us, and we stop the driver in order
+            start_new_session=True,  # so that Ctrl-C reaches only this program, which stops the driver cleanly
         ) as process:
             self._process = process
             adopted = Adopted(process.pid, self._member) if self._member else None
@@ -237,7 +238,8 @@ def _failure(events: Sequence[Event], code: int, words: str) -> str:
 
 
 def driver_arguments(command: str, run: PlannedRun, options: Mapping[str, object]) -> list[str]:
-    """Of a planned run. command: load or run. options: the adapter's, without prefix."""
+    """Returns the driver's arguments for a planned run. command: load or run. options: the adapter's, without
+    prefix."""
     seed = LOAD_SEED if command == "load" else run.seed
     words = [command, "-db", run.adapter, "--seed", str(seed), "--quiet"]
     words += ["--durability", run.durability] if run.durability else []
@@ -268,11 +270,12 @@ def _property(value: object) -> str:
 
 
 def timing_arguments(timing: Timing) -> list[str]:
-    """Of a run."""
+    """Returns the driver's timing arguments of a run."""
     return ["--settle-timeout-s", f"{timing.settle_timeout_s:g}", "--interval-ms", str(timing.interval_ms)]
 
 
 def quiet_arguments(seconds: float, *, first: bool, last: bool) -> list[str]:
-    """Of one execution of a run: how long the open database stands quiet before the first and after the last."""
+    """Returns the arguments for one execution's times without requests: before the first and after the last execution
+    of a run."""
     words = ["--quiet-before-s", f"{seconds:g}"] if first and seconds else []
     return [*words, *(["--quiet-after-s", f"{seconds:g}"] if last and seconds else [])]

@@ -1,8 +1,8 @@
-"""Which loaded database a run works on: its own restored copy, or a load it shares with others.
+"""Provides the loaded database of each run: a separate restored copy, or a load that several runs share.
 
-`load = "run"`: a copy of the snapshot for every run. `load = "block"` or `"cell"`: the driver loads anew for a block
-(of runs that want the same content) or for a cell, and the runs work on it one after another, each on what those before
-it left. A load has a name, kept with every run, for runs of one load are not independent.
+`load = "run"`: every run gets a copy of the snapshot. `load = "block"` or `"cell"`: the driver loads once for each
+block (of runs with the same content) or cell. Its runs work on that database one after another; each starts from the
+state that the previous run left. Every run records the load's name, because runs of one load are not independent.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from edgejoule.databases.system_under_test import LoadTime, system_of
 from edgejoule.experiment.plan import PlannedRun
 from edgejoule.machine.file_system import MadeFileSystem
 
-OWN_FOLDER = "edgejoule-data"  # below a run's data_path: what the lab makes and removes
+OWN_FOLDER = "edgejoule-data"  # folder below a run's data_path that edgejoule creates and removes
 
 
 def base_of(run: PlannedRun, folder: Path) -> Path:
-    """Below which folder a run's databases lie. folder: the study's own."""
+    """Returns the folder that contains a run's databases. folder: the study's own."""
     return folder if run.data_path is None else Path(run.data_path) / OWN_FOLDER
 
 
 @dataclass(frozen=True)
 class PreparedDatabase:
-    """A database ready for a run: where it lies, the load's name, and how many runs worked on it before.
+    """A database ready for a run: its path, the load's name, and the number of earlier runs on it.
 
-    snapshot: the name of what was restored; empty: loaded in its place. took: what loading took; None: not known.
+    snapshot: the name of the restored snapshot; empty: loaded in place. took: time of the load; None: unknown.
     """
 
     path: Path
@@ -45,7 +45,7 @@ class PreparedDatabase:
     took: LoadTime | None = None
 
     def facts(self) -> dict[str, Any]:
-        """For the run's record."""
+        """Returns the values for the run's record."""
         found: dict[str, Any] = {"name": self.name, "runs_before": self.runs_before}
         found |= {"snapshot": self.snapshot} if self.snapshot else {}
         return found | (self.took._asdict() if self.took else {})
@@ -60,9 +60,9 @@ class _Shared:
 
 
 class Loads:
-    """The databases of a study's runs below `folder`. used: names of loads that stored runs are from.
+    """The databases of a study's runs below `folder`. used: names of the stored runs' loads.
 
-    timeout_s: the longest a load may take. on_event: hears the driver while it loads, with the snapshot's key.
+    timeout_s: maximum duration of a load. on_event: receives the driver's events of a load, with the snapshot's key.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Loads:
         return base_of(run, self._folder)
 
     def _ready(self, run: PlannedRun, *, new: bool, copies: int = 1) -> Path:
-        """The folder in which the run's databases lie. A file system made for the run has room for the copies."""
+        """Returns the folder for the run's databases. A file system made for the run has room for the copies."""
         base = self._base(run)
         if run.file_system is None:
             return base
@@ -99,7 +99,7 @@ class Loads:
         return made.make(dataclasses.replace(run.file_system, size_mb=copies * run.file_system.size_mb))
 
     def prepare(self, run: PlannedRun) -> PreparedDatabase:
-        """The database of a run. Raises DatabaseError (a load failed) or StoreError."""
+        """Prepares the database of a run. Raises DatabaseError (a load failed) or StoreError."""
         if run.load_unit is None:
             path = self._ready(run, new=True) / "run"
             self._snapshots.restore(run, path)
@@ -112,7 +112,7 @@ class Loads:
         return PreparedDatabase(shared.path, shared.name, shared.runs, took=shared.took)
 
     def _of_user(self, run: PlannedRun, path: Path) -> PreparedDatabase:
-        """What the user has loaded: every run of this study works on it."""
+        """Returns the data that the user has loaded, which every run of this study works on."""
         key = self._snapshots.key(run)
         self._external[key] += 1
         return PreparedDatabase(path, f"user-{key}", self._external[key] - 1)
@@ -126,7 +126,7 @@ class Loads:
         return paths
 
     def path_for(self, run: PlannedRun, server: str) -> Path:
-        """Where the data of a run lie that are of one of several servers."""
+        """Returns the folder of a run's data for one of several servers."""
         return self._ready(run, new=False) / f"run-{server}"
 
     def copy_for(self, run: PlannedRun, server: str) -> Path:
@@ -140,7 +140,8 @@ class Loads:
         return copy_logs(self._ready(run, new=False) / "run", target)
 
     def done(self, run: PlannedRun, *, failed: bool) -> None:
-        """A run has ended. A shared database goes with its last run, and with one that failed: it may be harmed."""
+        """Ends a run. Removes a shared database after its last run, and after a failed one, which may have damaged
+        it."""
         if run.load_unit is None:
             if run.file_system is not None:
                 self._places[self._base(run)].remove()
@@ -191,7 +192,8 @@ def _beginning_with(folder: Path, name: str) -> list[Path]:
 
 
 def _remove(path: Path) -> None:
-    """A folder, or the FIFO of a command's output that a killed study left: rmtree would wait for its writer."""
+    """Removes a folder, or the FIFO of a command's output that a killed study left: rmtree would wait for its
+    writer."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:

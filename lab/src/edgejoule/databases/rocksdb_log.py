@@ -1,7 +1,7 @@
-"""What RocksDB's LOG says of a run, as events of the run: depth of level 0, flushes, compactions, stalled writes.
+"""Converts RocksDB's LOG to events of a run: depth of level 0, flushes, compactions, stalled writes.
 
-RocksDB writes a LOG beside every database, also for a program that nobody changed. Its times are the wall clock's, and
-its lines are in no strict order. A flush or a compaction is a pair of EVENT_LOG_v1 lines, and the second one has the
+RocksDB writes a LOG beside every database, also for an unmodified program. Its times are the wall clock's, and its
+lines are in no strict order. A flush or a compaction is a pair of EVENT_LOG_v1 lines, and the second one has the
 number of files in each level. A line "Stopping writes because ..." begins a stall; no line ends it. A stall by level 0
 ends with the first change after which level 0 has fewer files than the line said; one by memtables ends with the next
 flush; one by pending bytes with the next compaction.
@@ -21,7 +21,7 @@ Event = dict[str, Any]
 
 LEVEL0 = "level0"  # of a run, in the store: monotonic_ns, files
 _HEAD_BYTES = 4096
-_SAME_STALL_US = 10_000  # RocksDB repeats the line when another change leaves writes stalled
+_SAME_STALL_US = 10_000  # RocksDB repeats the notice after a change that does not end the stall
 
 _STALL = re.compile(
     r"^(?P<time>\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d)\.(?P<us>\d{6}) .*?\[(?P<family>[^][]+)\] "
@@ -32,7 +32,7 @@ _FAMILY = re.compile(r"Options for column family \[(.+)\]")
 
 @dataclass
 class _Stall:
-    """Writes that are held back since begin_us. files: the fewest that a line named; None: not because of level 0."""
+    """Stalled writes since begin_us. files: the lowest count in any notice; None: level 0 is not the cause."""
 
     begin_us: int
     how: str
@@ -41,7 +41,7 @@ class _Stall:
 
 
 def log_files(folder: Path) -> list[Path]:
-    """The LOGs of RocksDB databases below a folder, the ones of an earlier opening included."""
+    """Returns the LOGs of RocksDB databases below a folder, those of an earlier opening included."""
     return sorted(file for file in folder.rglob("LOG*") if file.is_file() and _is_rocksdb(file))
 
 
@@ -49,12 +49,12 @@ def _is_rocksdb(file: Path) -> bool:
     try:
         with file.open("rb") as opened:
             return b"RocksDB version:" in opened.read(_HEAD_BYTES)
-    except OSError:  # a command may have made it for another user alone
+    except OSError:  # a command may have made it readable only for another user
         return False
 
 
 def log_events(folder: Path, start_ns: int, end_ns: int) -> list[Event]:
-    """The events of all LOGs below a folder that begin within this time of CLOCK_MONOTONIC, in order.
+    """Returns the events of all LOGs below a folder that begin within this time of CLOCK_MONOTONIC, in order.
 
     Their kinds are `level0`, which is this module's, and `database`, which has the driver's form
     (schemas/driver-event.schema.json). Call it soon after the run: the wall clock is related to the monotonic one now.
@@ -71,11 +71,11 @@ def log_events(folder: Path, start_ns: int, end_ns: int) -> list[Event]:
 
 
 def read_log(lines: Iterable[str]) -> list[Event]:
-    """The events of one LOG, with times of the wall clock in ns. Lines that are cut off or foreign are passed over."""
+    """Returns the events of one LOG, with wall-clock times in ns. Skips truncated and foreign lines."""
     kept = list(lines)
     changes = sorted(_logged(kept), key=lambda change: int(change["time_micros"]))
     one_family = len({match[1] for line in kept if (match := _FAMILY.search(line))}) <= 1
-    depth = list(_depths(changes)) if one_family else []  # a flush does not say whose level 0 it counts
+    depth = list(_depths(changes)) if one_family else []  # a flush does not name the family whose level 0 it counts
     return [*depth, *_jobs(changes), *_stalls(kept, changes)]
 
 
@@ -103,7 +103,7 @@ def _depths(changes: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
 
 
 def _jobs(changes: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
-    """Flushes and compactions, from their two lines."""
+    """Yields flushes and compactions, each from its two lines."""
     begun: dict[int, Mapping[str, Any]] = {}
     written: dict[int, int] = {}
     for change in changes:
@@ -134,7 +134,7 @@ def _job(begin: Mapping[str, Any], end: Mapping[str, Any], written: int | None) 
 
 
 def _stalls(lines: Iterable[str], changes: Sequence[Mapping[str, Any]]) -> Iterator[Event]:
-    """Stretches in which writes are stopped or slowed down, one at a time."""
+    """Yields intervals in which writes are stopped or slowed down, one at a time."""
     notices = [(_time_us(match), match) for line in lines if (match := _STALL.match(line))]
     happened: list[tuple[int, re.Match[str] | Mapping[str, Any]]] = [
         *notices,
@@ -156,7 +156,7 @@ def _stalls(lines: Iterable[str], changes: Sequence[Mapping[str, Any]]) -> Itera
 
 
 def _noticed(stall: _Stall | None, notice: re.Match[str], at_us: int) -> _Stall:
-    """The stall that a notice begins, or the one that it says goes on."""
+    """Returns the stall that a notice begins or continues."""
     files = int(notice["files"]) if notice["files"] else None
     ended_by = "flush_finished" if notice["memtables"] else "compaction_finished"
     if stall is None:
@@ -188,5 +188,5 @@ def _stall_event(stall: _Stall, end_us: int) -> Event:
 
 
 def _time_us(notice: re.Match[str]) -> int:
-    """RocksDB writes the local time."""
+    """Converts a notice's time, which is local time, to µs."""
     return int(time.mktime(time.strptime(notice["time"], "%Y/%m/%d-%H:%M:%S"))) * 1_000_000 + int(notice["us"])

@@ -1,4 +1,4 @@
-"""Loaded databases, kept: runs that agree in everything that decides the content start from a copy of one."""
+"""Keeps loaded databases: runs with the same loaded content start from copies of one database."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from edgejoule.experiment.plan import PlannedRun
 
 
 class Snapshots:
-    """Loaded databases, one folder each, named by what decides their content; a folder appears whole or not at all."""
+    """Loaded databases, one folder each, named by a hash of their content. A folder is complete or absent."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._failed: dict[str, str] = {}
 
     def failed(self, run: PlannedRun, cause: str) -> None:
-        """It cannot be loaded: restore() will say so."""
+        """Records why a database cannot be loaded; restore() reports it."""
         self._failed[self.key(run)] = cause
 
     def key(self, run: PlannedRun) -> str:
@@ -37,7 +37,8 @@ class Snapshots:
         return f"{name}-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]}"
 
     def has(self, run: PlannedRun) -> bool:
-        """Is the database of this run loaded already, with all its files? By the user, on the user's own server."""
+        """Returns whether this run's database is loaded with all its files. On the user's server the user has loaded
+        it."""
         if system_of(run).starts_empty:
             return True
         folder = self._folder / self.key(run)
@@ -68,7 +69,7 @@ class Snapshots:
                 raise DatabaseError(f"{error}; whole logs: {logs}") from error
             raise
         finally:
-            shutil.rmtree(part, ignore_errors=True)  # the next one may need the room
+            shutil.rmtree(part, ignore_errors=True)  # frees space for the next load
 
     def load_at(
         self, run: PlannedRun, data: Path, timeout_s: float, on_event: Callable[[Event], None] | None = None
@@ -85,7 +86,7 @@ class Snapshots:
         return took
 
     def load_time(self, run: PlannedRun) -> LoadTime | None:
-        """Of the load that a run starts from; None where it was not kept."""
+        """Returns the time of the load that a run starts from; None if it was not recorded."""
         if system_of(run).starts_empty:
             return None
         with contextlib.suppress(OSError, ValueError, TypeError):
@@ -110,20 +111,20 @@ class Snapshots:
 
 
 def data_bytes(folder: Path) -> int:
-    """What all files below a folder take, the holes of images left out."""
+    """Returns the size of all files below a folder, without the holes of images."""
     found = (file.stat() for file in folder.rglob("*") if file.is_file())
     return sum(min(file.st_size, file.st_blocks * 512) for file in found)
 
 
 def _copy(source: str, target: str) -> str:
-    """A file with its times and mode; what nobody has written of an image is not written in the copy either."""
+    """Copies a file with its times and mode; the holes of an image stay holes."""
     with Path(source).open("rb") as old, Path(target).open("wb") as new:
         size, at = os.fstat(old.fileno()).st_size, 0
         while at < size:
             try:
                 at = os.lseek(old.fileno(), at, os.SEEK_DATA)
             except OSError as error:
-                if error.errno != errno.ENXIO:  # no data any more
+                if error.errno != errno.ENXIO:  # ENXIO: no data after this offset
                     raise
                 break
             hole = os.lseek(old.fileno(), at, os.SEEK_HOLE)
@@ -136,16 +137,16 @@ def _copy(source: str, target: str) -> str:
 
 
 def _files(folder: Path) -> dict[str, int]:
-    """Every file below a folder -> its size in bytes."""
+    """Returns every file below a folder -> its size in bytes."""
     return {str(f.relative_to(folder)): f.stat().st_size for f in sorted(folder.rglob("*")) if f.is_file()}
 
 
 @contextlib.contextmanager
 def _told(what: str) -> Iterator[None]:
-    """The system's refusals (no space, no permission) as a StoreError that says what could not be done, and where."""
+    """Converts the system's errors (no space, no permission) to a StoreError that names the action and the path."""
     try:
         yield
-    except shutil.Error as error:  # of a whole tree: the first file decides
+    except shutil.Error as error:  # it lists the errors of a whole tree; the first one is reported
         _, target, why = error.args[0][0]
         raise StoreError(f"{what}: {target}: {why}") from error
     except OSError as error:

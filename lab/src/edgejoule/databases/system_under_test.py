@@ -1,9 +1,9 @@
-"""What a planned run measures. `system_of` alone knows the kinds apart: embedded, served, external, command.
+"""The system that a planned run measures. Only `system_of` distinguishes kinds: embedded, served, external, command.
 
-A kind reports what is missing here and what no run could do, loads its data, and names its client.
+A kind reports missing requirements and impossible requests, loads its data, and creates its client.
 """
 
-# ruff: noqa: D102, a method of a kind does what its base class says
+# ruff: noqa: D102, the base class documents the methods of a kind
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from edgejoule.experiment.plan import PlannedRun
 
 OnEvent = Callable[[Event], None]
 
-EXECUTIONS_MAX = 500  # of the driver, that form one run
-REPETITIONS_MAX = 50_000  # of a command
+EXECUTIONS_MAX = 500  # of the driver, per run
+REPETITIONS_MAX = 50_000  # of a command, per run
 _LOAD_SETTLE_S = 600.0
-_LOAD_THREADS = 8  # of the real YCSB, which does not batch
-_NOWHERE = Path("/nowhere")  # the folder of a server that is asked and not started
+_LOAD_THREADS = 8  # for the real YCSB, which cannot batch
+_NOWHERE = Path("/nowhere")  # folder of a server object that is queried but never started
 
 
 class LoadTime(NamedTuple):
-    """What a load took. active_s: from its first insert to its last; settled_s: until nothing was left to do.
+    """The time of a load. active_s: from its first insert to its last. settled_s: from its first insert until settled.
 
-    records: inserted; None by a command, which does not count them.
+    records: number inserted; None for a command, which does not count them.
     """
 
     records: int | None
@@ -59,29 +59,29 @@ class LoadTime(NamedTuple):
 
 
 class SystemUnderTest(abc.ABC):
-    """Of one planned run."""
+    """The system that one planned run measures."""
 
     counts: ClassVar[str] = "operations"
-    has_server = False  # between the client and the data
+    has_server = False  # True: a server process lies between the client and the data
     opens_database = True
-    users_host: str | None = None  # where the user runs the server; None: the study starts what runs
-    starts_empty = False  # a run finds an empty folder
-    has_data = True  # a run's record names the load that it worked on
+    users_host: str | None = None  # host of the user's server; None: the study starts the server
+    starts_empty = False  # True: a run starts with an empty folder
+    has_data = True  # True: a run's record names its load
     warmups = 0  # unmeasured executions before a cell's first run
-    loaded_servers: Sequence[str] = ()  # of a federation, where they are not the first one alone
-    repeats_in_place = False  # several executions of a run work on the same data
+    loaded_servers: Sequence[str] = ()  # of a federation; empty: the first server alone
+    repeats_in_place = False  # True: several executions of a run work on the same data
 
     def __init__(self, run: PlannedRun) -> None:
         self.run = run
 
     @property
     def options(self) -> Mapping[str, Level]:
-        """Of the database, with those that durability and replication_factor stand for."""
+        """Returns the database's options, with those that durability and replication_factor stand for."""
         return self.run.options
 
     @abc.abstractmethod
     def missing(self) -> str | None:
-        """Why it is not here, with the way to it; None: it is."""
+        """Explains why the database is missing, with a remedy; None if it is here."""
 
     @abc.abstractmethod
     def check(self, *, keep_going: bool) -> None:
@@ -89,11 +89,11 @@ class SystemUnderTest(abc.ABC):
 
     @abc.abstractmethod
     def client_digests(self) -> dict[str, str]:
-        """SHA-256 of the programs of ours that work on it, by the names that a store has for them."""
+        """Returns the SHA-256 of our programs that work on it, by their names in the store."""
 
     @abc.abstractmethod
     def content(self) -> tuple[str, dict[str, object]]:
-        """What decides the loaded data: a name for people, and everything else."""
+        """Returns a name for people, and everything that determines the loaded data."""
 
     @abc.abstractmethod
     def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
@@ -101,18 +101,18 @@ class SystemUnderTest(abc.ABC):
 
     @abc.abstractmethod
     def why_not_repeated(self, count: int) -> str | None:
-        """Why so many executions cannot form one run; None: they can."""
+        """Explains why that many executions cannot form one run; None if they can."""
 
     def way_out_of_short_runs(self, least_s: float) -> str:
-        """What makes a run last that long."""
+        """Returns the advice that makes a run last that long."""
         return "raise operationcount, or give maxexecutiontime in seconds instead"
 
     def may_miss(self) -> str | None:
-        """Why a row that was written need not be found; None: it must."""
+        """Explains why a read may miss a row that was written; None if it cannot."""
         return None
 
     def log_events(self, data: Path, begin_ns: int, end_ns: int) -> Sequence[Event]:
-        """What RocksDB's LOG adds to the events that the client reported between two times of CLOCK_MONOTONIC."""
+        """Returns RocksDB's LOG events, which the client does not report, between two times of CLOCK_MONOTONIC."""
         return []
 
 
@@ -138,7 +138,7 @@ class _Driven(SystemUnderTest):
             if option not in self._adapter.options and not (self.has_server and option.startswith(OWN)):
                 raise UsageError(f"database {run.database!r}: unknown option {option!r}; {self._hint(option)}")
         self._check_asked(absent)
-        if run.kind == CORE:  # of the other kinds the driver knows a default for all it needs
+        if run.kind == CORE:  # the driver has defaults for the properties of the other kinds
             self._check_work()
 
     def _hint(self, option: str) -> str:
@@ -146,10 +146,10 @@ class _Driven(SystemUnderTest):
 
     @abc.abstractmethod
     def _check_asked(self, absent: str | None) -> None:
-        """What the run asks for that this kind cannot do. absent: why it is not here. Raises UsageError."""
+        """Raises UsageError for a request that this kind cannot meet. absent: why the database is missing."""
 
     def _check_work(self) -> None:
-        """A run has records, and an end. Raises UsageError."""
+        """Checks that a run has records and an end. Raises UsageError."""
         run = self.run
         if not run.properties.get("recordcount"):
             raise UsageError("recordcount is missing: how many records are in the database? Give it under [fixed]")
@@ -199,7 +199,7 @@ class Embedded(_Driven):
         return self.run.adapter != "noop"
 
     def arguments(self, command: str, data: Path) -> list[str]:
-        """Of the driver. command: load or run."""
+        """Returns the driver's arguments. command: load or run."""
         place = {"path": str(data)} if self._keeps_data else {}
         return driver_arguments(command, self.run, {**self.run.options, **place})
 
@@ -216,7 +216,7 @@ class Embedded(_Driven):
         return None
 
     def log_events(self, data: Path, begin_ns: int, end_ns: int) -> Sequence[Event]:
-        """The driver itself reports what else the database did."""
+        """Returns level-0 events alone: the driver reports the other events itself."""
         if self.run.adapter != "rocksdb":
             return []
         return [event for event in log_events(data, begin_ns, end_ns) if event["event"] == LEVEL0]
@@ -254,7 +254,7 @@ class Served(_Driven):
         self._check_copies(self.server(_NOWHERE))
 
     def _check_copies(self, server: DatabaseServer) -> None:
-        """As many copies of a row as there are nodes to keep them. Raises UsageError."""
+        """Checks that there is a node for every copy of a row. Raises UsageError."""
         run, option = self.run, server.replication_option
         if run.replication_factor is not None and option in run.options:
             raise UsageError(f"{run.label()}: either replication_factor or {run.adapter}.{option}, which is the same")
@@ -269,7 +269,7 @@ class Served(_Driven):
         return self._kind.may_miss(self.options)
 
     def arguments(self, command: str, served: Serving) -> list[str]:
-        """Of the driver. command: load or run."""
+        """Returns the driver's arguments. command: load or run."""
         own = options_of(self._kind, self.options)
         options = {name: value for name, value in self.options.items() if name not in own}
         return driver_arguments(command, self.run, {**options, **served.server.connection()})
@@ -277,7 +277,7 @@ class Served(_Driven):
     def client(
         self, served: Serving, timing: Timing, on_event: OnEvent, prefix: Sequence[str], quiet_s: float
     ) -> Driver | YcsbClient:
-        """Of one run."""
+        """Returns the client of one run."""
 
         def hear(event: Event) -> None:
             served.hear(event)
@@ -288,7 +288,7 @@ class Served(_Driven):
         return Driver(words, timing.run_timeout_s + 2 * quiet_s, hear, prefix)
 
     def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
-        """What stays is what the server keeps."""
+        """Loads the data, which the server keeps."""
         server = self.server(data)
         with serving(server) as served:
             client = self._load_client(served, timeout_s, on_event)
@@ -308,7 +308,7 @@ class Served(_Driven):
 
 
 class ServedToYcsb(Served):
-    """The same, where the client is the real YCSB."""
+    """A database with a server that the study starts, and the real YCSB as its client."""
 
     client_name = "ycsb"
 
@@ -364,7 +364,7 @@ class ServedToYcsb(Served):
 
 
 class External(Served):
-    """A database with a server that the user runs, and has loaded."""
+    """A database with a server that the user runs and has loaded."""
 
     starts_empty = True
 
@@ -385,7 +385,7 @@ class External(Served):
         return external(self._kind)(folder, self.options)
 
     def check(self, *, keep_going: bool) -> None:
-        """Nothing restores the user's data between runs."""
+        """Rejects what would change the user's data, which nothing restores between runs."""
         run = self.run
         where = f"{run.label()}: {run.adapter}.{HOST} names a server that you run"
         if SECRET in run.options:
@@ -409,7 +409,7 @@ class External(Served):
         return super()._hint(option)
 
     def arguments(self, command: str, served: Serving) -> list[str]:
-        """All options are its client's."""
+        """Returns the driver's arguments; all options are the client's."""
         return driver_arguments(command, self.run, self.options)
 
     def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
@@ -439,11 +439,11 @@ class Command(SystemUnderTest):
         return _options_in_force(self._kind, self.run) if self._kind else self.run.options
 
     def server(self, folder: Path, prefix: Sequence[str] = ()) -> DatabaseServer | None:
-        """None: the command has none."""
+        """Returns the server; None for a command without one."""
         return self._kind(folder, options_of(self._kind, self.options), prefix) if self._kind else None
 
     def missing(self) -> str | None:
-        """It needs no client of ours."""
+        """Checks the server alone: a command needs no client of ours."""
         if self._kind is None:
             return None
         if not (here := self._kind.found()).available:
@@ -453,7 +453,9 @@ class Command(SystemUnderTest):
     def check(self, *, keep_going: bool) -> None:
         run = self.run
         check_command(run)
-        known = self._kind.options if self._kind else {}  # of another database the command opens the file itself
+        known = (
+            self._kind.options if self._kind else {}
+        )  # without a server the command opens the database's files itself
         if self.opens_database and not self._kind and run.adapter not in databases.adapters():
             raise _unknown_database(run.adapter, [NO_DATABASE, *databases.adapters()])
         if may_be_external(run.adapter) and HOST in run.options:
@@ -498,7 +500,7 @@ class Command(SystemUnderTest):
 
 
 def system_of(run: PlannedRun) -> SystemUnderTest:
-    """The one place that decides the kind."""
+    """Chooses the kind; no other place does."""
     if run.command is not None:
         return Command(run)
     if run.adapter not in SERVERS:
@@ -509,7 +511,7 @@ def system_of(run: PlannedRun) -> SystemUnderTest:
 
 
 def may_be_external(adapter: str) -> bool:
-    """Can the user run the server?"""
+    """Returns whether the user can run the server."""
     return adapter in SERVERS and adapter not in BINDINGS
 
 
@@ -539,14 +541,14 @@ def _server_missing(run: PlannedRun, server: DatabaseServer | None) -> str | Non
 
 
 def _load_properties(run: PlannedRun) -> dict[str, object]:
-    """What of a run's properties decides the loaded content."""
+    """Returns the run's properties that determine the loaded content."""
     if run.kind == CORE:
         return {k: run.properties[k] for k in LOAD_PROPERTIES if k in run.properties}
     return {"kind": run.kind, **{k: v for k, v in run.properties.items() if k not in RUN_PROPERTIES}}
 
 
 def _load_time(events: Sequence[dict[str, Any]]) -> LoadTime:
-    """A snapshot is complete or does not exist."""
+    """Returns the time of a load. Raises DatabaseError unless all records were loaded: a snapshot must be complete."""
     end = next(e for e in events if e["event"] == "end")
     settled = next(e for e in events if e["event"] == "settled")
     planned = [e["operations_planned"] for e in events if e["event"] == "interval"]
