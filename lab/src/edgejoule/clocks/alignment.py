@@ -1,7 +1,7 @@
-"""A recording made elsewhere, tied to this host's clock by the marker bursts that it shows.
+"""Relates a recording made elsewhere to this host's clock by the marker bursts in it.
 
-Every burst has the same pattern, so that a burst alone does not say which one it is: that is told by the others, which
-must lie where this host played them. The line through all that are seen gives offset and, from two on, drift.
+All bursts have the same pattern, so a burst alone does not identify itself. The other bursts identify it: they must lie
+where this host played them. The line through all visible bursts gives the offset and, from two bursts on, the drift.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from edgejoule.meters.clocks import DRIFT_MAX, DRIFT_UNKNOWN, ClockRelation
 from edgejoule.meters.trace import Trace
 
 _FINEST_S = 0.001
-_NEAR = 4  # markers that are asked first which one a burst is
-_PLAY_S = 0.1  # around where a marker must be, besides what clocks drift apart
+_NEAR = 4  # nearest markers that identify a burst first
+_PLAY_S = 0.1  # search half width around a marker's expected place, added to the clocks' maximum drift
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """relation: the recording's times (the `device`) against the host's. sightings: of every marker, in their order;
-    their shifts are against the relation.
+    """A recording's relation to the host's clock. relation: the recording's times (the `device`) against the host's.
+    sightings: one per marker, in order; their shifts are against the relation.
     """
 
     relation: ClockRelation
@@ -34,7 +34,7 @@ class Aligned:
 
     @property
     def words(self) -> str:
-        """One sentence for people."""
+        """Describes the result in one sentence."""
         seen = sum(s.shift_s is not None for s in self.sightings)
         known = self.relation
         drift = f", drift {-known.drift * 1e6:+.0f} ± {2e6 * known.drift_u:.0f} ppm" if seen > 1 else ""
@@ -44,7 +44,7 @@ class Aligned:
         )
 
     def agrees(self, sighting: Sighting) -> bool | None:
-        """Whether a marker is where the others say, within the k=2 of both; None where it is not visible."""
+        """Returns whether a marker agrees with the others within the k=2 of both; None if it is not visible."""
         if sighting.shift_s is None:
             return None
         return abs(sighting.shift_s) <= 2 * math.hypot(sighting.uncertainty_s or 0.0, self.relation.offset_s)
@@ -68,7 +68,7 @@ def by_markers(recording: Trace, markers: Sequence[Marker]) -> Aligned:
 
 
 def _thinned(recording: Trace) -> Trace:
-    """With a reading a millisecond, where there are more: what a supply delays is longer than that."""
+    """Reduces the recording to one reading per millisecond if it has more: a supply's delay is longer than that."""
     every = int(_FINEST_S / recording.interval_s + 1e-6)
     whole = len(recording) // max(every, 1) * every
     if every < 2:
@@ -76,7 +76,9 @@ def _thinned(recording: Trace) -> Trace:
     t_ns, value = recording.t_ns[:whole].reshape(-1, every), recording.value[:whole].reshape(-1, every)
     kind, last_ns = recording.channel.kind, t_ns[:, -1]
     told = value[:, -1] if kind is ValueKind.ACCUMULATOR else value.mean(axis=1)
-    at_ns = t_ns[:, 0] + (last_ns - t_ns[:, 0]) // 2 if kind is ValueKind.INSTANT else last_ns  # a mean ends there
+    at_ns = (
+        t_ns[:, 0] + (last_ns - t_ns[:, 0]) // 2 if kind is ValueKind.INSTANT else last_ns
+    )  # a mean's time is its end
     return replace(recording, t_ns=at_ns, value=told, interval_s=every * recording.interval_s, reasons={})
 
 
@@ -87,13 +89,13 @@ def _seen_at_s(local: Trace, marker: Marker, shift_s: float) -> float:
 
 
 def _first_shift(local: Trace, markers: Sequence[Marker]) -> float:
-    """The shift of the recording against the host, within the uncertainty of a marker's place."""
+    """Returns the shift of the recording against the host, within the uncertainty of a marker's place."""
     length_s = float(local.t_ns[-1] - local.t_ns[0]) / 1e9
     middle_s = ((int(local.t_ns[0]) + int(local.t_ns[-1])) / 2 - markers[0].start_ns) / 1e9
     best = sight(local, markers[0], length_s / 2 + 1, middle_s)
     if best.shift_s is None:
         raise DataError(best.missing_reason or "no marker is visible")
-    at_ns = markers[0].start_ns + best.shift_s * 1e9  # where in the recording a burst is
+    at_ns = markers[0].start_ns + best.shift_s * 1e9  # the burst's time in the recording
     shifts = [(at_ns - marker.start_ns) / 1e9 for marker in markers]
     if len(markers) == 1:
         return shifts[0]
@@ -110,13 +112,13 @@ def _first_shift(local: Trace, markers: Sequence[Marker]) -> float:
 
 
 def _confirmed(local: Trace, markers: Sequence[Marker], which: int, shift_s: float, others: int) -> int:
-    """If the burst is marker `which`: how many of the others nearest to it are where they must be then."""
+    """Counts the nearest other markers that are at their expected places if the burst is marker `which`."""
     near = sorted((i for i in range(len(markers)) if i != which), key=lambda i: abs(i - which))[:others]
     return sum(_near(local, markers[i], shift_s, markers[which]).shift_s is not None for i in near)
 
 
 def _near(local: Trace, marker: Marker, shift_s: float, known: Marker) -> Sighting:
-    """A marker where it must be, when another one is shifted by shift_s."""
+    """Searches a marker at its expected place, given that the known marker is shifted by shift_s."""
     search_s = _PLAY_S + DRIFT_MAX * abs(marker.start_ns - known.start_ns) / 1e9
     around_s = search_s + 2 * QUIET_S
     part = local.between(
@@ -126,9 +128,8 @@ def _near(local: Trace, marker: Marker, shift_s: float, known: Marker) -> Sighti
 
 
 def _line(sightings: Sequence[Sighting], markers: Sequence[Marker]) -> ClockRelation:
-    """The least squares line of shift over the host's time; its uncertainty at the middle is that of one marker: what
-    they share (the supply's delay) no number of them makes smaller.
-    """
+    """Fits the line of shift over the host's time by least squares. Its uncertainty at the middle is that of one
+    marker: more markers do not reduce their common error, the supply's delay."""
     seen = [
         (m.start_ns, s.shift_s, s.uncertainty_s or 0.0)
         for s, m in zip(sightings, markers, strict=True)
@@ -148,7 +149,7 @@ def _line(sightings: Sequence[Sighting], markers: Sequence[Marker]) -> ClockRela
 
 
 def _beside(seen: Sighting, marker: Marker, relation: ClockRelation) -> Sighting:
-    """The sighting with its shift against the relation."""
+    """Returns the sighting with its shift against the relation."""
     if seen.shift_s is None:
         return seen
     in_trace_ns = np.array([marker.start_ns + round(seen.shift_s * 1e9)])

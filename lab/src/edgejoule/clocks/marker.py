@@ -1,8 +1,8 @@
-"""A marker in a power trace: a short known pattern of CPU load, and where the trace shows it.
+"""A marker in a power trace: plays a short known pattern of CPU load and searches the trace for it.
 
 The pattern is the maximum length sequence of 15 chips (x^4 + x + 1; Golomb, "Shift Register Sequences", 1967): it
 resembles no shifted copy of itself, so the best place stands out. A chip lasts 107 ms, a length that no usual sampling
-interval divides, so that even instants at 10 Hz fall on different places of the chips and tell more than one chip.
+interval divides, so that even instants at 10 Hz sample different places within the chips.
 
 The detection fits power = base + step x pattern(t - shift) at every shift: the correlation coefficient of power and
 pattern is the fit's quality, and the shifts whose squared residuals are within k=2 of the best give the uncertainty.
@@ -31,13 +31,13 @@ from edgejoule.meters.trace import Trace
 
 CHIP_S = 0.107
 CHIPS = (1, 1, 1, 1, 0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 0)
-QUIET_CHIPS = 5  # before and after: part of the pattern that is searched
+QUIET_CHIPS = 5  # quiet before and after, part of the pattern
 FALSE_ALARM = 1e-3
-EDGE_S = 0.002  # half width: how long load takes to become power (scheduler, regulator, capacitors of the supply)
+EDGE_S = 0.002  # half width of an edge in the power: scheduler, regulator and capacitors of the supply delay it
 INTERVAL_S_MAX = 0.11  # between samples; slower than a chip shows no pattern
 QUIET_S = QUIET_CHIPS * CHIP_S
 BURST_S = len(CHIPS) * CHIP_S + 2 * QUIET_S  # total duration of a marker
-REST_S = 2.0  # at least, before idle power is checked: a burst leaves clocks up for tenths of a second, and heat
+REST_S = 2.0  # minimum before idle power is checked: a burst leaves heat, and high CPU clocks for tenths of a second
 SEARCH_S = 2.0
 COARSE_S = 0.01
 FINE_S = 0.001
@@ -66,7 +66,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class Sighting:
-    """Where a trace shows a marker.
+    """The place of a marker in a trace.
 
     shift_s: the trace's time minus the host's, None exactly when missing_reason says why. uncertainty_s: standard
     (k=1). correlation: of power and pattern at the best shift; correlation_min: below it, not visible.
@@ -82,7 +82,7 @@ class Sighting:
 
 
 def pattern_ns(start_ns: int) -> list[tuple[int, int]]:
-    """The busy intervals of a marker that begins at start_ns: neighbouring chips are one interval."""
+    """Returns the busy intervals of a marker that begins at start_ns: neighbouring chips are one interval."""
     edges = np.diff([0, *CHIPS, 0])
     rises, falls = np.flatnonzero(edges > 0).tolist(), np.flatnonzero(edges < 0).tolist()
     at_ns = [start_ns + round(i * CHIP_S * 1e9) for i in range(len(CHIPS) + 1)]
@@ -157,7 +157,7 @@ class _Pattern:
 
 @dataclass(frozen=True)
 class _View:
-    """Samples: begin and end of what each is the mean power of, in s from the marker's start, and that power in W.
+    """Samples: begin and end of each in s from the marker's start, and its mean power in W.
 
     first: where each group of samples begins that is taken as one, because computers' power (and its noise) changes
     more slowly than these samples come.
@@ -178,12 +178,13 @@ class _View:
         return self.of(self.begin_s[inside], self.end_s[inside], self.power_w[inside])
 
     def mean(self, values: _Floats) -> _Floats:
-        """Means over the groups, along the last axis."""
+        """Returns the means over the groups, along the last axis."""
         count = np.diff(np.append(self.first, len(self.power_w)))
         return np.asarray(np.add.reduceat(values, self.first, axis=-1) / count, np.float64)
 
     def coarse(self) -> _View:
-        """The groups as samples: hundreds of times cheaper where samples come fast, and off by less than a group."""
+        """Returns the groups as samples: hundreds of times cheaper where samples come fast, and off by less than a
+        group."""
         last = np.append(self.first[1:], len(self.power_w)) - 1
         return self.of(self.begin_s[self.first], self.end_s[last], self.mean(self.power_w))
 
@@ -200,7 +201,8 @@ class _Fits:
 
 
 def _spans(trace: Trace, origin_ns: int) -> tuple[_Floats, _Floats, _Floats]:
-    """Begin, end and power of every good value. An instant has a width that only keeps the arithmetic regular."""
+    """Returns begin, end and power of every good value. An instant has a width that only keeps the arithmetic
+    regular."""
     good = ~np.isnan(trace.value)
     time_s, value = (trace.t_ns[good] - origin_ns) / 1e9, trace.value[good]
     kind = trace.channel.kind
@@ -217,7 +219,7 @@ def _spans(trace: Trace, origin_ns: int) -> tuple[_Floats, _Floats, _Floats]:
 
 
 def _fits(view: _View, pattern: _Pattern, shifts: _Floats) -> _Fits:
-    """A straight line of power over busy share at every shift, over the samples in view of it."""
+    """Fits a straight line of power over busy share at every shift, over the samples in view."""
     pieces = [_fits_of_some(view, pattern, shifts[i : i + _CHUNK]) for i in range(0, len(shifts), _CHUNK)]
     return _Fits(shifts, *(np.concatenate(column) for column in zip(*pieces, strict=True)))
 
@@ -271,12 +273,13 @@ def _judged(fits: _Fits, search_s: float) -> Sighting:
 
 
 def correlation_min(search_s: float, samples: int) -> float:
-    """The correlation that a visible marker has, with four tries per chip of the search."""
+    """Returns the minimum correlation of a visible marker, with four tries per chip of the search."""
     return correlation_of_chance(max(1.0, 8 * search_s / CHIP_S), min(samples, len(CHIPS)) - 2)
 
 
 def correlation_of_chance(tries: float, freedom: int) -> float:
-    """What chance reaches in fewer than FALSE_ALARM of so many tries: Student's t of a correlation coefficient."""
+    """Returns the correlation that chance reaches in fewer than FALSE_ALARM of so many tries: Student's t of a
+    correlation coefficient."""
     t = -float(special.stdtrit(freedom, FALSE_ALARM / tries))
     return t / math.sqrt(freedom + t * t)
 
@@ -287,7 +290,7 @@ def _unseen(reason: str) -> Sighting:
 
 @dataclass(frozen=True)
 class ClockCheck:
-    """Whether a trace's times are the host's. relation_s: standard uncertainty (k=1) that the clock relation states.
+    """Compares a trace's times with the host's. relation_s: standard uncertainty (k=1) that the clock relation states.
 
     agrees: the shift lies within the k=2 of both; None where the marker is not visible.
     """
@@ -297,14 +300,14 @@ class ClockCheck:
 
     @property
     def agrees(self) -> bool | None:
-        """See the class."""
+        """Returns whether the shift lies within the k=2 of both; None if the marker is not visible."""
         if self.sighting.shift_s is None or self.sighting.uncertainty_s is None:
             return None
         return abs(self.sighting.shift_s) <= 2 * math.hypot(self.sighting.uncertainty_s, self.relation_s)
 
     @property
     def words(self) -> str:
-        """One sentence for people."""
+        """Describes the check in one sentence."""
         seen = relation_text([self.sighting])
         if self.agrees is None:
             return seen
@@ -325,7 +328,7 @@ def check(readings: Readings, marker: Marker, search_s: float = SEARCH_S) -> Clo
 
 
 def relation_text(sightings: Sequence[Sighting]) -> str:
-    """What the sightings of a run say of the clock relation, in one sentence."""
+    """Describes in one sentence what the sightings of a run show about the clock relation."""
     seen = [s for s in sightings if s.shift_s is not None]
     if not seen:
         reasons = "; ".join(dict.fromkeys(s.missing_reason or "" for s in sightings))

@@ -34,7 +34,7 @@ DEFINITIONS = {
 
 
 def to_json(result: Result) -> dict[str, Any]:
-    """Everything, with the values of every run."""
+    """Returns the whole result with the values of every run."""
     return {
         "experiment": {"id": result.experiment.id, "name": result.experiment.name},
         "energy": {
@@ -73,7 +73,7 @@ def _row_json(result: Result, row: Row) -> dict[str, Any]:
 
 
 def _times(runs: Sequence[Run]) -> dict[str, Any]:
-    """Wall time, by hyperfine's names."""
+    """Returns wall time, by hyperfine's names."""
     times = [value for run in runs if (value := run.value("active_s")) is not None]
     return {
         "mean": statistics.fmean(times) if times else None,
@@ -102,7 +102,8 @@ def _response_json(result: Result, row: Row, name: str, runs: Sequence[Run]) -> 
 
 
 def to_csv(result: Result) -> str:
-    """A line for each command: hyperfine's columns, then the mean of every response with its unit, then parameters."""
+    """Returns a line for each command: hyperfine's columns, the mean of every response with its unit, the
+    parameters."""
     parameters = [name for name in result.experiment.spec.factors if name != "workload"]
     known = [(name, r) for name, _, _ in FIGURES if (r := result.response(name)) is not None and name != "active_s"]
     out = io.StringIO()
@@ -121,7 +122,7 @@ def to_csv(result: Result) -> str:
 
 
 def to_markdown(result: Result) -> str:
-    """The first figures as a table that people paste into an issue, and the verdict below it."""
+    """Returns the main figures as a table to paste into an issue, with the verdict below it."""
     columns = [c for name, heading, sure in FIGURES[:5] if (c := column_of(result, name, heading, uncertain=sure))]
     heads = [" ".join(filter(None, (*c.heading[:-1], f"[{c.heading[-1]}]"))) for c in columns]
     lines = [f"| command | {' | '.join(heads)} | ratio to the best |", "|:---|" + "---:|" * (len(heads) + 1)]
@@ -144,7 +145,7 @@ def write(text: str, target: str) -> None:
 
 
 def exported(result: Result, kind: str) -> str:
-    """The result in one of the forms json, csv and markdown."""
+    """Converts the result to json, csv or markdown."""
     if kind == "csv":
         return to_csv(result)
     if kind == "markdown":

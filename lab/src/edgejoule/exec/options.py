@@ -46,9 +46,9 @@ class OneCommand:
 
 @dataclass(frozen=True)
 class Request:
-    """All of it. parameters: by the names of their factors.
+    """All checked options. parameters: by the names of their factors.
 
-    runs: exactly so many of each command; None: as many as precision and budget allow.
+    runs: the exact number for each command; None: as many as precision and budget allow.
     """
 
     commands: tuple[OneCommand, ...]
@@ -65,7 +65,7 @@ class Request:
 
     @property
     def in_turn(self) -> bool:
-        """Whether setup or cleanup differ, so that the commands run one after another."""
+        """Returns whether setup or cleanup differ, so that the commands run one after another."""
         texts = {(str(c.around.setup), str(c.around.cleanup)) for c in self.commands}
         named = any(f"{{{p}}}" in text for pair in texts for text in pair for p in self.parameters)
         return len(texts) > 1 or named
@@ -74,7 +74,7 @@ class Request:
 def parameters_of(
     lists: Sequence[tuple[str, str]], scan: tuple[str, str, str] | None, step: str | None
 ) -> dict[str, list[Level]]:
-    """The parameters with their values. Raises UsageError."""
+    """Returns the parameters with their values. Raises UsageError."""
     if scan and lists:
         raise UsageError("--parameter-scan and --parameter-list exclude each other; list the values instead")
     if step is not None and not scan:
@@ -97,18 +97,18 @@ def _parameter(name: str) -> str:
 
 
 def factor_of(parameter: str) -> str:
-    """The experiment's name for a parameter."""
+    """Returns the experiment's name for a parameter."""
     return f"{PARAMETER}{parameter}" if parameter in TAKEN else parameter
 
 
 def parameter_of(factor: str) -> str:
-    """The user's name for a factor."""
+    """Returns the user's name for a factor."""
     name = factor.removeprefix(PARAMETER)
     return name if name in TAKEN else factor
 
 
 def check_parameters(request: Request) -> None:
-    """Every command contains every parameter. Raises UsageError."""
+    """Checks that every parameter occurs in a command. Raises UsageError."""
     used = {one.name: _placeholders(one, request) for one in request.commands}
     for factor in request.parameters:
         without = [name for name, own in used.items() if factor not in own]
@@ -129,13 +129,13 @@ def _placeholders(one: OneCommand, request: Request) -> set[str]:
 
 
 def split_values(text: str) -> list[str]:
-    r"""The values of a list: separated by commas; `\,` is a comma within a value."""
+    r"""Splits a list at its commas; `\,` is a comma within a value."""
     parts = re.split(r"(?<!\\),", text)
     return [part.replace("\\,", ",") for part in parts]
 
 
 def levels(values: Sequence[str], name: str) -> list[Level]:
-    """Numbers where every value is written as Python writes that number, else texts. Raises UsageError."""
+    """Returns numbers if every value is written as Python writes that number, else texts. Raises UsageError."""
     if "" in values:
         raise UsageError(f"--parameter-list {name}: an empty value; separate values by one comma")
     if len(set(values)) < len(values):
@@ -151,7 +151,7 @@ def levels(values: Sequence[str], name: str) -> list[Level]:
 
 
 def scanned(low: str, high: str, step: str | None) -> list[Level]:
-    """The values of a scan, both ends included. Raises UsageError."""
+    """Returns the values of a scan, both ends included. Raises UsageError."""
     try:
         start, stop, width = Decimal(low), Decimal(high), Decimal(step or "1")
     except InvalidOperation:
@@ -181,7 +181,7 @@ def commands_of(
     shell: str | None,
     parameters: Sequence[str],
 ) -> tuple[OneCommand, ...]:
-    """The commands with all that belongs to each. argv: the one after `--`. Raises UsageError."""
+    """Returns the commands with their options. argv: the one after `--`. Raises UsageError."""
     if argv is not None and texts:
         raise UsageError("give one program behind --, or one or more commands in quotes, not both")
     given: list[Words] = [list(argv)] if argv else [_words(text, shell, parameters) for text in texts]
@@ -205,7 +205,7 @@ def commands_of(
 
 
 def _each(option: str, given: Sequence[str], count: int) -> Sequence[str | None]:
-    """One value for each command, of an option given once for all of them or once for each."""
+    """Returns one value for each command, of an option given once for all of them or once for each."""
     if not given:
         return [None] * count
     if len(given) not in (1, count):
@@ -228,7 +228,7 @@ def _words(text: str, shell: str | None, parameters: Sequence[str]) -> Words:
 
 
 def escaped(text: str, parameters: Sequence[str]) -> str:
-    """The text with the placeholders of its parameters, and all other braces doubled: they stay as they are."""
+    """Keeps the placeholders of the parameters and doubles all other braces, which then stay as they are."""
 
     def placeholder(match: re.Match[str]) -> str:
         factor = factor_of(match[1])
@@ -238,7 +238,7 @@ def escaped(text: str, parameters: Sequence[str]) -> str:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """The names, the second of the same one with its number: a command may be compared with itself."""
+    """Numbers repeated names: a command may be compared with itself."""
     seen: dict[str, int] = {}
     found = []
     for name in names:
@@ -261,7 +261,7 @@ def shell_of(shell: str | None, no_shell: bool) -> str | None:
 
 
 def output_of(word: str | None) -> str | None:
-    """The spec's `output` for a value of --output. Raises UsageError."""
+    """Returns the spec's `output` for a value of --output. Raises UsageError."""
     if word in (None, "null"):
         return DISCARD
     if word == "pipe":
@@ -274,7 +274,7 @@ def output_of(word: str | None) -> str | None:
 
 
 def input_of(word: str | None) -> str | None:
-    """The spec's `stdin` for a value of --input. Raises UsageError."""
+    """Returns the spec's `stdin` for a value of --input. Raises UsageError."""
     if word in (None, "null"):
         return None
     if not Path(word).is_file():
@@ -283,7 +283,7 @@ def input_of(word: str | None) -> str | None:
 
 
 def environment_of(words: Sequence[str], own: dict[str, str]) -> dict[str, str]:
-    """Declared variables: NAME=VALUE, or NAME with the value that it has here. Raises UsageError."""
+    """Returns declared variables: NAME=VALUE, or NAME with its value in this process. Raises UsageError."""
     found = {}
     for word in words:
         name, equals, value = word.partition("=")

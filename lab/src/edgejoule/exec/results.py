@@ -1,4 +1,4 @@
-"""What `edgejoule exec` shows of an experiment: a row for each command, from the findings, and the noise floor."""
+"""The result that `edgejoule exec` shows: a row for each command, from the findings, and the noise floor."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Row:
     short: bool = False
 
     def mean(self, response: str) -> float | None:
-        """The mean of a response, or None."""
+        """Returns the mean of a response, or None."""
         cell = self.cells.get(response)
         return cell.mean if cell else None
 
@@ -74,13 +74,13 @@ class NoiseFloor:
 
     @property
     def share(self) -> float:
-        """The largest difference that the same command may show."""
+        """Returns the largest difference that the same command may show."""
         return max(math.exp(abs(math.log(end))) for end in self.ratio_ci) - 1
 
 
 @dataclass(frozen=True)
 class Result:
-    """All that is shown. decides: the response that the verdict is about; None: no run has a value of it."""
+    """The whole result. decides: the response that the verdict is about; None: no run has a value of it."""
 
     experiment: Experiment
     findings: Findings
@@ -91,25 +91,25 @@ class Result:
 
     @property
     def compared(self) -> tuple[Row, ...]:
-        """The rows that the verdict is about, those with a value, the best first."""
+        """Returns the rows that the verdict is about, those with a value, the best first."""
         return tuple(_in_order(self.rows))
 
     @property
     def in_turn(self) -> bool:
-        """The commands ran one after another, not in randomised blocks."""
+        """Returns whether the commands ran one after another, not in randomised blocks."""
         return self.experiment.spec.design.order == "one-after-another"
 
     @property
     def looks(self) -> Sequence[Mapping[str, Any]]:
-        """The decisions of the looks of both stages."""
+        """Returns the interim decisions of both stages."""
         return sequential.looks_of(self.experiment)
 
     def runs_of(self, row: Row) -> list[Run]:
-        """The finished runs of a row."""
+        """Returns the finished runs of a row."""
         return [run for run in self.runs if run.status == "finished" and dict(run.levels) == dict(row.levels)]
 
     def phases(self, row: Row) -> list[PhaseMeans]:
-        """The phases of a row's runs, in the order in which they were announced."""
+        """Returns the phases of a row's runs, in the order in which they were announced."""
         found: dict[str, list[Mapping[str, Any]]] = {}
         for run in self.runs_of(row):
             for fact in run.facts.get("phases", []):
@@ -117,11 +117,12 @@ class Result:
         return [PhaseMeans(name, *(phases.mean(facts, key) for key in _PHASE_FIGURES)) for name, facts in found.items()]
 
     def response(self, name: str) -> ResponseFinding | None:
-        """A response by its name."""
+        """Returns a response by its name."""
         return self.findings.response(name)
 
     def flags(self) -> list[tuple[str, int]]:
-        """Every kind of flag, its figures as ranges, with the number of runs that have it; the most frequent first."""
+        """Returns each kind of flag, its figures as ranges, with the number of runs that have it; the most frequent
+        first."""
         kinds: dict[str, list[tuple[int, str]]] = {}
         for run in self.runs:
             for flag in run.flags:
@@ -134,7 +135,7 @@ _FIGURE = re.compile(r"\d(?:[\d.,]*\d)?")
 
 
 def _merged(flags: Sequence[str]) -> str:
-    """Flags that differ in figures alone, as one with the range of each figure."""
+    """Merges flags that differ only in figures into one with the range of each figure."""
     columns = [sorted(set(found), key=_figure) for found in zip(*map(_FIGURE.findall, flags), strict=True)]
     ranges = iter(own[0] if len(own) == 1 else f"{own[0]}–{own[-1]}" for own in columns)
     return _FIGURE.sub(lambda _: next(ranges), flags[0])
@@ -143,12 +144,12 @@ def _merged(flags: Sequence[str]) -> str:
 def _figure(text: str) -> tuple[float, str]:
     try:
         return float(text.replace(",", "")), text
-    except ValueError:  # a version, a list of exit codes
+    except ValueError:  # not a number: a version, or a list of exit codes
         return math.inf, text
 
 
 def result_of(experiment: Experiment, findings: Findings, runs: Sequence[Run], about: str | None = None) -> Result:
-    """The rows in the order in which the commands were given. about: the response that decides; default: the first."""
+    """Returns the rows in the order of the commands. about: the response that decides; default: the first."""
     known = {r.name: r for r in (*findings.responses, *findings.others)}
     decides = known.get(about or experiment.spec.analysis.responses[0])
     pairs = [pair for part in (decides.parts if decides else ()) if part.analysis for pair in part.analysis.pairs]
@@ -165,7 +166,7 @@ def _row(
     runs: Sequence[Run],
     decides: ResponseFinding | None,
 ) -> Row:
-    """A row with its means, before it is compared."""
+    """Returns a row with its means, before it is compared."""
     analysed = {name: cell for name, r in known.items() for cell in r.cells if dict(cell.levels) == levels}
     done = [run for run in runs if run.status == "finished" and dict(run.levels) == levels]
     own = {name: _arithmetic(cell, done, name, _first_stage(experiment, runs)) for name, cell in analysed.items()}
@@ -188,7 +189,7 @@ def _first_stage(experiment: Experiment, runs: Sequence[Run]) -> int | None:
 
 
 def _arithmetic(cell: Cell, done: Sequence[Run], name: str, first: int | None) -> Cell:
-    """The cell with the arithmetic mean of its runs and Student's interval.
+    """Returns the cell with the arithmetic mean of its runs and Student's interval.
 
     Power is that of the mean energy over the mean wall time, so that the three agree; its interval is that of a ratio
     of means (W. G. Cochran, Sampling Techniques, 3rd ed., eq. 2.46).
@@ -204,7 +205,8 @@ def _arithmetic(cell: Cell, done: Sequence[Run], name: str, first: int | None) -
 
 
 def _linear_power(done: Sequence[Run]) -> dict[int, float] | None:
-    """Block -> a value of power, linear in the run's energy and time, whose mean is mean energy over mean time."""
+    """Returns block -> a value of power, linear in the run's energy and time, whose mean is mean energy over mean
+    time."""
     known = {run.block: (run.value("energy_j"), run.value("active_s")) for run in done}
     pairs = {block: (e, t) for block, (e, t) in known.items() if e is not None and t is not None}
     total_s = sum(t for _, t in pairs.values())
@@ -228,13 +230,13 @@ def _is_short(own: Mapping[str, Cell], done: Sequence[Run]) -> bool:
 
 
 def _in_order(rows: Sequence[Row]) -> list[Row]:
-    """The rows with a value, without the control, the best first."""
+    """Returns the rows with a value, without the control, the best first."""
     known = [(row.typical, row) for row in rows if not row.control and row.typical is not None]
     return [row for _, row in sorted(known, key=lambda pair: pair[0])]
 
 
 def label_of(levels: Mapping[str, Level]) -> str:
-    """A command as it is shown: with the values of its parameters in place, or behind it where it has a name."""
+    """Returns a command's label: with the values of its parameters in place, or behind it if it has a name."""
     name, behind = str(levels["workload"]), []
     for factor, value in levels.items():
         if factor == "workload":
@@ -253,7 +255,7 @@ def _is_control(experiment: Experiment, levels: Mapping[str, Level]) -> bool:
 
 
 def _compared(row: Row, best: Row | None, pairs: Sequence[Pair], decides: ResponseFinding | None) -> Row:
-    """The row with its ratio to the best, unless a figure of either holds 0."""
+    """Returns the row with its ratio to the best, unless a figure of either contains 0."""
     if best is None or decides is None or row.typical is None:
         return row
     letters = row.cells[decides.name].letters if row.resolved else None
@@ -273,7 +275,7 @@ def _compared(row: Row, best: Row | None, pairs: Sequence[Pair], decides: Respon
 
 
 def _pair(pairs: Sequence[Pair], row: Row, other: Row) -> Pair | None:
-    """The comparison row / other, turned round where the analysis has it the other way."""
+    """Returns the comparison row / other, inverted if the analysis has the reverse."""
     for pair in pairs:
         if _matches(pair.a, row.levels) and _matches(pair.b, other.levels):
             return pair
@@ -293,7 +295,7 @@ def _matches(named: Mapping[str, str], levels: Mapping[str, Level]) -> bool:
 
 
 def _floor(rows: Sequence[Row], pairs: Sequence[Pair]) -> NoiseFloor | None:
-    """The control that differs most from its own command; None without one, or without a comparison."""
+    """Returns the control that differs most from its own command; None without one, or without a comparison."""
     found = []
     for control in (row for row in rows if row.control):
         same = next(row for row in rows if {**control.levels, "workload": row.levels["workload"]} == row.levels)

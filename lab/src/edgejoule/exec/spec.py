@@ -1,4 +1,4 @@
-"""The experiment that `edgejoule exec` makes of its options, as TOML that `edgejoule run` takes."""
+"""Converts the options of `edgejoule exec` to an experiment, as TOML that `edgejoule run` accepts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def spec_text(
     profile: str | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
-    """The whole experiment.toml. meter, profile, options: as the spec's table `meter` has them."""
+    """Returns the whole experiment.toml. meter, profile, options: in the form of the spec's table `meter`."""
     arms = arms_of(request)
     chosen = {"prefer": [meter] if meter else None, "profile": profile, "options": options or None}
     meter_table = {key: value for key, value in chosen.items() if value}
@@ -48,7 +48,7 @@ def spec_text(
 
 
 def arms_of(request: Request) -> tuple[OneCommand, ...]:
-    """The commands, and with --control the first one once more."""
+    """Returns the commands, and with --control a second copy of the first one."""
     if not request.control:
         return request.commands
     first = request.commands[0]
@@ -56,12 +56,12 @@ def arms_of(request: Request) -> tuple[OneCommand, ...]:
 
 
 def control_name(name: str) -> str:
-    """The name of the A/A arm of a command."""
+    """Returns the name of the A/A arm of a command."""
     return f"{name} ({CONTROL})"
 
 
 def experiment_name(commands: Sequence[OneCommand]) -> str:
-    """A name from the programs: exec-gzip-zstd."""
+    """Builds a name from the programs: exec-gzip-zstd."""
     programs = [_program(one) for one in commands]
     name = "-".join(["exec", *dict.fromkeys(programs)])
     return name[:60].rstrip("-._")
@@ -104,6 +104,8 @@ def _design(request: Request, arms: int) -> dict[str, Any]:
     order = {"order": "one-after-another"} if request.in_turn and cells > 1 else {}
     if request.runs is not None:
         return {"replications": request.runs, **order}
-    most = math.floor(request.budget_s / (cells * 2 * IDLE_S))  # more would not fit if the commands took no time
+    most = math.floor(
+        request.budget_s / (cells * 2 * IDLE_S)
+    )  # an upper bound: it assumes that the commands take no time
     stages = {"kind": "stein", "first": FIRST, "precision": PRECISION, "budget_s": request.budget_s}
     return {"replications": min(10_000, max(FIRST, most)), **order, "sequential": stages}

@@ -1,6 +1,6 @@
 """The verdict of `edgejoule exec`: one sentence of at most 20 words, from a table of templates.
 
-A second one follows where only the wall time of the commands differs.
+A second sentence follows if only the wall time of the commands differs.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ TEMPLATES = {
 
 
 def verdict(result: Result) -> str:
-    """The sentence."""
+    """Returns the sentence."""
     case, values = _case(result)
     return TEMPLATES[case].format_map(values)
 
 
 def wall_verdict(result: Result) -> str | None:
-    """The sentence about wall time, where that differs and what decides does not."""
+    """Returns the sentence about wall time if it differs and the deciding response does not."""
     if result.decides is None or result.decides.name == "active_s" or _case(result)[0] not in _TIES:
         return None
     case, values = _case(result_of(result.experiment, result.findings, result.runs, "active_s"))
@@ -57,7 +57,7 @@ def wall_verdict(result: Result) -> str | None:
 
 
 def _case(result: Result) -> tuple[str, dict[str, object]]:
-    """The template with its values."""
+    """Chooses the template and its values."""
     values: dict[str, object] = {"what": what(result)}
     rows = result.compared
     if not rows or result.decides is None:
@@ -119,7 +119,7 @@ def _several(rows: Sequence[Row], values: dict[str, object], turn: str) -> tuple
 
 
 def what(result: Result) -> str:
-    """The response that decides, with its method where there is energy in it."""
+    """Returns the name of the deciding response, with its method for energy."""
     declared = result.experiment.spec.analysis.responses[0]
     if result.decides is None:
         return NAMES.get(declared, declared)
@@ -128,12 +128,12 @@ def what(result: Result) -> str:
 
 
 def share_words(share: float) -> str:
-    """A relative difference: 2.5 %, and from 100 % on a factor: 2.0×."""
+    """Formats a relative difference: 2.5 %, and from 100 % on a factor: 2.0×."""
     return f"{number(100 * share, 2)} %" if share < 1 else f"{number(1 + share, 2)}×"
 
 
 def half_width(mean: float, ci: tuple[float, float]) -> float:
-    """The half width of an interval; of a lopsided one the wider side."""
+    """Returns the half width of an interval; for an asymmetric one the wider side."""
     return max(ci[1] - mean, mean - ci[0])
 
 

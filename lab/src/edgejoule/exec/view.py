@@ -17,7 +17,7 @@ from edgejoule.findings.text import Unit, count, number, ratio, unit_for
 PIPE_WIDTH = 120
 _BAR_MIN, _LABEL_MIN = 10, 16
 _FLAGS_MAX = 5
-_PLACES_MAX = 6  # decimals more than the uncertainty has: of a mean that is nothing but rounding
+_PLACES_MAX = 6  # a mean's decimals beyond its uncertainty's, where its scatter is only rounding
 #: response, its heading in two lines, whether the meter's uncertainty stands beside it
 FIGURES = (
     ("energy_j", ("energy", ""), True),
@@ -36,7 +36,7 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class ResultColumn:
-    """heading: lines above the cells. cells: one for each row."""
+    """A column of the result. heading: lines above the cells. cells: one for each row."""
 
     heading: tuple[str, ...]
     cells: tuple[str, ...]
@@ -96,7 +96,7 @@ def _title(result: Result) -> str:
 
 
 def _right(row: Row, name: str, unit: Unit, *, several: bool) -> tuple[str, str, str, str]:
-    """What stands right of a bar: letters, mean, interval, ratio to the best."""
+    """Returns the texts right of a bar: letters, mean, interval, ratio to the best."""
     cell = row.cells.get(name)
     if cell is None or cell.mean is None:
         return "", "no value", "", ""
@@ -112,7 +112,7 @@ def _right(row: Row, name: str, unit: Unit, *, several: bool) -> tuple[str, str,
 
 
 def bar_of(low: float, high: float, largest: float, width: int, *, ascii_only: bool = False) -> str:
-    """Filled up to the interval, shaded inside it. Its whole width stands for the largest value."""
+    """Draws a bar: filled up to the interval, shaded inside it. The full width stands for the largest value."""
     if largest <= 0 or high <= 0:
         return " " * width
     full = min(width, round(max(low, 0.0) / largest * width))
@@ -137,7 +137,7 @@ def _show_figures(out: Console, result: Result, width: int) -> None:
 
 
 def _show_phases(out: Console, result: Result, width: int) -> None:
-    """The phases of every command, where any has announced one."""
+    """Shows the phases of every command, if any has announced one."""
     found = [(row, phase) for row in result.rows for phase in result.phases(row)]
     energy = result.response("energy_j")
     if not found or energy is None:
@@ -163,7 +163,7 @@ def _show_phases(out: Console, result: Result, width: int) -> None:
 
 
 def _show_table(out: Console, labels: Sequence[str], columns: Sequence[ResultColumn], width: int) -> None:
-    """The columns, in as many tables as the width needs."""
+    """Prints the columns, in as many tables as the width needs."""
     label = min(max(map(len, labels)), max(_LABEL_MIN, width // 4))
     for group in packed(columns, width - label):
         out.print()
@@ -179,7 +179,7 @@ def _show_table(out: Console, labels: Sequence[str], columns: Sequence[ResultCol
 
 
 def packed(columns: Sequence[ResultColumn], width: int) -> list[list[ResultColumn]]:
-    """The columns in groups that fit into the width, each with at least one."""
+    """Groups the columns so that each group fits into the width or has one column."""
     groups: list[list[ResultColumn]] = []
     left = 0
     for column in columns:
@@ -192,7 +192,7 @@ def packed(columns: Sequence[ResultColumn], width: int) -> list[list[ResultColum
 
 
 def column_of(result: Result, name: str, heading: tuple[str, str], *, uncertain: bool) -> ResultColumn | None:
-    """The figures of one response; None where no run has it. uncertain: with the meter's uncertainty."""
+    """Returns the figures of one response; None if no run has it. uncertain: with the meter's uncertainty."""
     response = result.response(name)
     if response is None:
         return None
@@ -205,7 +205,7 @@ def column_of(result: Result, name: str, heading: tuple[str, str], *, uncertain:
 
 
 def _figures(stored: str, pairs: Sequence[tuple[float | None, float | None]]) -> tuple[str, tuple[str, ...]]:
-    """The symbol of one unit for all, and every value with what stands behind its ±."""
+    """Returns the symbol of one unit for all, and every value with its uncertainty."""
     unit = unit_for(stored, [figure for pair in pairs for figure in pair])
     return unit.symbol, tuple(
         "no value" if value is None else with_half(value / unit.scale, None if half is None else half / unit.scale)
@@ -214,7 +214,7 @@ def _figures(stored: str, pairs: Sequence[tuple[float | None, float | None]]) ->
 
 
 def with_half(value: float, half: float | None) -> str:
-    """The value and its uncertainty to the place of the uncertainty's second digit: 1.77 ± 0.11.
+    """Rounds the value and its uncertainty to the uncertainty's second digit: 1.77 ± 0.11.
 
     The value keeps two digits where the uncertainty is larger: 0.11 ± 36.
     """
@@ -227,7 +227,7 @@ def with_half(value: float, half: float | None) -> str:
 
 
 def _places(value: float) -> int:
-    """Decimals that show two digits of the value."""
+    """Returns the decimals that show two digits of the value."""
     return max(0, 1 - math.floor(math.log10(abs(value))))
 
 
@@ -241,7 +241,7 @@ def _half(cell: Cell | None, uncertain: bool) -> float | None:
 
 
 def _show_notes(out: Console, result: Result) -> None:
-    """The noise floor, what the budget gave, and every flag."""
+    """Shows the noise floor, the result of the budget, and every flag."""
     notes = [
         *_means_note(result),
         *_floor_note(result),
@@ -278,7 +278,7 @@ def _look_note(result: Result) -> Iterator[str]:
 
 
 def _method_note(result: Result) -> Iterator[str]:
-    """Why CPU time decides where joules are modelled."""
+    """Explains why CPU time decides where joules are modelled."""
     energy = result.response("energy_j")
     if energy is None or energy.method != "modelled" or result.decides is None or result.decides.is_energy:
         return
@@ -288,7 +288,7 @@ def _method_note(result: Result) -> Iterator[str]:
 
 
 def _run_notes(result: Result) -> Iterator[str]:
-    """What makes a run other than one start of the command: repetitions, and the shell that starts it."""
+    """Explains how a run differs from one start of the command: repetitions, and the shell that starts it."""
     counts = [run.facts["repetitions"] for run in result.runs if "repetitions" in run.facts]
     if counts:
         many = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
@@ -303,7 +303,7 @@ def _run_notes(result: Result) -> Iterator[str]:
 
 
 def _flag_notes(result: Result) -> Iterator[str]:
-    """A line for each kind of flag."""
+    """Yields a line for each kind of flag."""
     flags = result.flags()
     for flag, runs in flags[:_FLAGS_MAX]:
         yield f"! {runs} of {count(len(result.runs), 'run')}: {flag}"

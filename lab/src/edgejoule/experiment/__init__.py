@@ -1,1 +1,1 @@
-"""What a user writes, and the plan that follows from it."""
+"""The experiment that a user writes, and its plan of runs."""

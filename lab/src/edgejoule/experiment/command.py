@@ -1,6 +1,6 @@
-"""What an experiment says of a command: `[workloads.X] command = ...` and `[responses.NAME]`.
+"""An experiment's settings of a command: `[workloads.X] command = ...` and `[responses.NAME]`.
 
-Texts of a command may hold placeholders: `{data}`, `{folder}`, `{host}`, `{port}`, `{threads}`, `{block_seed}`, on a
+Texts of a command may contain placeholders: `{data}`, `{folder}`, `{host}`, `{port}`, `{threads}`, `{block_seed}`, on a
 federation `{eco_preload}` and `{eco_config}`, and every factor or fixed setting by its name. `{{name}}` stands for the
 text `{name}`, and `${name}` is left to the shell.
 """
@@ -104,7 +104,7 @@ class CommandWorkload(BaseModel):
         return self.model_dump(mode="json", exclude={"folder"}, exclude_defaults=True)
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """Every text that may hold placeholders, with its key."""
+        """Yields every text that may contain placeholders, with its key."""
         for key in ("command", "load", "setup", "cleanup", "prepare", "conclude"):
             words = getattr(self, key)
             yield from ((key, word) for word in ([words] if isinstance(words, str) else words or ()))
@@ -115,7 +115,7 @@ class CommandWorkload(BaseModel):
         yield from (("files", file) for file in self.files)
 
     def uses(self) -> set[str]:
-        """The placeholders in its texts."""
+        """Returns the placeholders in its texts."""
         return {name for _, text in self.texts() for name in placeholders(text)}
 
 
@@ -137,7 +137,7 @@ class DeclaredResponse(BaseModel):
     )
 
     def response(self, name: str) -> Response:
-        """The response as the report shows it."""
+        """Returns the response as the report shows it."""
         return Response(name, self.unit, declared_label(name), Better(self.better))
 
     def complaint(self) -> tuple[str, str] | None:
@@ -153,7 +153,7 @@ class DeclaredResponse(BaseModel):
 
 
 def regex_complaint(text: str, *, groups: int) -> str | None:
-    """Why a text is no regular expression with that many groups or more, or None."""
+    """Explains why a text is no regular expression with at least that many groups; None if it is one."""
     try:
         found = re.compile(text).groups
     except re.error as error:
@@ -162,19 +162,19 @@ def regex_complaint(text: str, *, groups: int) -> str | None:
 
 
 def json_steps(path: str) -> list[str | int] | None:
-    """The keys and indices of a path `$.a.b[0]`; None for another form."""
+    """Returns the keys and indices of a path `$.a.b[0]`; None for another form."""
     if not re.fullmatch(r"\$(\.[^.\[\]]+|\[\d+\])+", path):
         return None
     return [int(index) if index else key for key, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", path)]
 
 
 def placeholders(text: str) -> list[str]:
-    """The names in {braces}."""
+    """Returns the names in {braces}."""
     return [name for _, name in _PLACEHOLDER.findall(text) if name]
 
 
 def filled(text: str, values: Mapping[str, object]) -> str:
-    """The text with the placeholders that have a value replaced; {{name}} stays until `unescaped`."""
+    """Replaces the placeholders that have a value; {{name}} stays until `unescaped`."""
     return _PLACEHOLDER.sub(
         lambda m: str(values[m[2]]) if m[2] and m[2] in values else m[0],
         text,
@@ -182,22 +182,22 @@ def filled(text: str, values: Mapping[str, object]) -> str:
 
 
 def unescaped(text: str) -> str:
-    """The text with {{name}} as {name}; the last step, when every placeholder has its value."""
+    """Converts {{name}} to {name}; the last step, after every placeholder has been replaced."""
     return _PLACEHOLDER.sub(lambda m: f"{{{m[1]}}}" if m[1] else m[0], text)
 
 
 def inherited_environment() -> dict[str, str]:
-    """What every command inherits of this process's environment."""
+    """Returns the part of this process's environment that every command inherits."""
     return {n: os.environ[n] for n in os.environ if n in INHERITED or n.startswith("LC_")}
 
 
 def is_command(workload: object) -> bool:
-    """Is this workload of an experiment, model or table, a command?"""
+    """Returns whether a workload of an experiment, as a model or a table, is a command."""
     return isinstance(workload, CommandWorkload) or (isinstance(workload, dict) and "command" in workload)
 
 
 def with_contents(workload: Mapping[str, Any], folder: Path, settings: Mapping[str, Sequence[Level]]) -> dict[str, Any]:
-    """The table of a command with the folder of its experiment, and the SHA-256 of its programs and files.
+    """Returns the table of a command with the folder of its experiment, and the SHA-256 of its programs and files.
 
     settings: factors and fixed settings with their levels. A program that is not here has no hash; `check_plan` refuses
     it. Raises UsageError for a declared file that cannot be read.
@@ -225,7 +225,7 @@ def _list(value: object) -> list[str]:
 
 
 def _programs(workload: Mapping[str, Any], key: str, settings: Mapping[str, Sequence[Level]]) -> list[str]:
-    """The programs that a text starts: of a string its shell and, where it is a plain word, its first word."""
+    """Returns the programs that a text starts: for a string its shell and, if it is a plain word, its first word."""
     words = workload.get(key)
     if isinstance(words, str):
         shell = workload.get("shell", SHELL)
@@ -236,7 +236,7 @@ def _programs(workload: Mapping[str, Any], key: str, settings: Mapping[str, Sequ
 
 
 def first_word(script: str) -> str:
-    """The first word of a shell's text; empty where it is an assignment or unknown."""
+    """Returns the first word of a shell's text; empty if it is an assignment or unknown."""
     try:
         word = next(iter(shlex.split(script)), "")
     except ValueError:
@@ -245,19 +245,19 @@ def first_word(script: str) -> str:
 
 
 def _filled_all(text: str, settings: Mapping[str, Sequence[Level]]) -> list[str]:
-    """The text at every combination of the levels that it names; none where a run fills in the rest."""
+    """Returns the text at every combination of the levels that it names; none if a run fills in the rest."""
     used = {name: settings[name] for name in placeholders(text) if name in settings}
     texts = [filled(text, cell) for cell in cells_of(used)]
     return [unescaped(t) for t in dict.fromkeys(texts) if t and not set(placeholders(t)) - {"folder"}]
 
 
 def located(name: str, folder: Path) -> Path:
-    """A path of the experiment's: relative ones are below the folder of the experiment's file."""
+    """Returns a path of the experiment; a relative one is below the folder of the experiment's file."""
     return folder / filled(name, {"folder": folder})
 
 
 def program_of(name: str, folder: Path, path: str | None) -> Path | None:
-    """The program of that name or path, or None. path: of the command's environment."""
+    """Returns the program of that name or path, or None. path: the PATH of the command's environment."""
     found = located(name, folder)
     if "/" in name:
         return found if found.is_file() and os.access(found, os.X_OK) else None
@@ -276,13 +276,13 @@ def why_no_program(name: str, folder: Path) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's content, hex. Raises OSError."""
+    """Returns the SHA-256 of a file's content, hex. Raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def shown(words: Words) -> str:
-    """A command as a person types it."""
+    """Returns a command as a person types it."""
     if isinstance(words, str):
         return words
     return " ".join(word if _PLAIN_WORD.fullmatch(word) else shlex.quote(word) for word in words)

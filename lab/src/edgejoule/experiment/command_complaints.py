@@ -34,12 +34,12 @@ OPERATIONS = "operations"
 
 
 def placeholder_settings(spec: Spec) -> set[str]:
-    """Names that commands use as placeholders: a factor or fixed setting may have any of them."""
+    """Returns the names that commands use as placeholders: a factor or fixed setting may have any of them."""
     return {name for command in spec.commands.values() for name in command.uses()} - {*OF_THE_RUN, "folder"}
 
 
 def command_complaints(spec: Spec) -> Iterator[Complaint]:
-    """(dotted key, message) pairs for every command and declared response."""
+    """Yields (dotted key, message) pairs for every command and declared response."""
     for name in spec.responses:
         yield from ((f"responses.{name}{key}", words) for key, words in _wrong_response(spec, name))
     for workload, command in spec.commands.items():
@@ -53,7 +53,7 @@ def command_complaints(spec: Spec) -> Iterator[Complaint]:
 
 
 def command_design_complaints(spec: Spec) -> Iterator[Complaint]:
-    """What excludes a command in a cell: other databases, settings that it does not take, the design."""
+    """Yields conflicts with a command in a cell: other databases, settings that it does not take, the design."""
     if not spec.commands:
         yield from _none_without_command(spec)
         return
@@ -96,7 +96,7 @@ def _wrong_command(command: CommandWorkload) -> Iterator[tuple[str, str]]:
 
 
 def _wrong_servers(command: CommandWorkload) -> Iterator[tuple[str, str]]:
-    """What does not go with several servers, whatever servers there are."""
+    """Yields conflicts with the use of several servers, whichever these are."""
     if len(set(command.servers)) < len(command.servers):
         yield "servers", "names a server twice"
     if len(command.servers) > 1:
@@ -114,7 +114,7 @@ def _wrong_servers(command: CommandWorkload) -> Iterator[tuple[str, str]]:
 
 
 def _servers_of_command(spec: Spec, workload: str, command: CommandWorkload) -> Iterator[Complaint]:
-    """Servers that the federation does not have, or that cannot run a command."""
+    """Yields servers that the federation does not have, or that cannot run a command."""
     if command.servers and not spec.servers:
         yield f"workloads.{workload}.servers", "there is no federation: describe its servers, [servers.NAME]"
         return
@@ -155,7 +155,7 @@ def _unknown_placeholders(spec: Spec, workload: str, command: CommandWorkload) -
 
 
 def loaded_servers(spec: Spec) -> list[str]:
-    """The servers of commands that run on several at once, in the experiment's order."""
+    """Returns the servers of commands that run on several at once, in the experiment's order."""
     of_several = {name for command in spec.commands.values() if len(command.servers) > 1 for name in command.servers}
     return [name for name in spec.servers if name in of_several]
 
@@ -194,7 +194,7 @@ def _wrong_cell(spec: Spec, in_force: Mapping[str, Level]) -> Iterator[Complaint
 
 
 def _setups_in_turn(spec: Spec) -> Iterator[Complaint]:
-    """A setup is in force from its first run to its last, so differing ones take turns."""
+    """Yields designs in which setups would overlap: each is in force from its first run to its last."""
     seen: dict[tuple[str, str], str] = {}
     for cell in cells_of(spec.factors):
         in_force = {**spec.fixed, **settings_of(spec.when, cell), **cell}

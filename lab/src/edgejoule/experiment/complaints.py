@@ -1,4 +1,4 @@
-"""What pydantic cannot know of an experiment: names of settings, levels and responses, and what excludes what."""
+"""Finds errors in an experiment that pydantic cannot find: unknown names, wrong levels, conflicting settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from edgejoule.machine import file_system
 
 
 def complaints(spec: Spec, left_out: Mapping[str, Sequence[Level]] | None = None) -> list[Complaint]:
-    """(dotted key, message) pairs, the more telling first; empty for a good experiment.
+    """Returns (dotted key, message) pairs, the most specific first; empty for a valid experiment.
 
     left_out: factor -> levels that the file has, where `--set` gave the factor others.
     """
@@ -47,7 +47,7 @@ def complaints(spec: Spec, left_out: Mapping[str, Sequence[Level]] | None = None
 
 
 def _settings(spec: Spec) -> Iterator[Complaint]:
-    """Factors, fixed settings and those of [[when]]: known names, sensible values, each level once."""
+    """Checks factors, fixed settings and those of [[when]]: known names, sensible values, each level once."""
     own = placeholder_settings(spec)
     tables: list[tuple[str, str, Mapping[str, list[Level]]]] = [
         ("factors", "factor setting", spec.factors),
@@ -107,7 +107,7 @@ def _missing(spec: Spec) -> Iterator[Complaint]:
 
 
 def _foreign_properties(spec: Spec) -> Iterator[Complaint]:
-    """A property that the kind of a workload it would reach does not know."""
+    """Yields properties that the kind of a workload does not know."""
     for workload in spec.factors.get("workload", [spec.fixed.get("workload", "")]):
         kind = spec.kind_of(str(workload))
         if kind == COMMAND:
@@ -129,7 +129,7 @@ def _foreign_properties(spec: Spec) -> Iterator[Complaint]:
 
 
 def _excluded(spec: Spec) -> Iterator[Complaint]:
-    """Settings that exclude each other in a cell."""
+    """Yields settings that exclude each other in a cell."""
     for cell in cells_of(spec.factors):
         in_force = {**spec.fixed, **cell, **settings_of(spec.when, cell)}
         if "rate" in in_force and in_force.get("target"):
@@ -145,7 +145,7 @@ def _excluded(spec: Spec) -> Iterator[Complaint]:
 
 
 def _shared_loads(spec: Spec) -> Iterator[Complaint]:
-    """What cannot be with runs that share a load."""
+    """Yields settings that are impossible for runs that share a load."""
     design = spec.design
     if design.loads > 1 and design.load != "cell":
         yield "design.loads", 'only with load = "cell": a run or a block has one load'
@@ -201,7 +201,7 @@ def _clocks(spec: Spec) -> Iterator[Complaint]:
 
 
 def _servers(spec: Spec) -> Iterator[Complaint]:
-    """A federation and the policy by which it offloads go together."""
+    """Checks that a federation has an offloading policy, and a policy a federation."""
     table = "factors" if POLICY in spec.factors else "fixed"
     if any(POLICY in rule.set for rule in spec.when):
         yield "when", f"{POLICY} is of the whole federation: make it a factor, or fixed"
@@ -245,7 +245,7 @@ def _servers(spec: Spec) -> Iterator[Complaint]:
 
 
 def _network(spec: Spec) -> Iterator[Complaint]:
-    """Settings of a network that is not this study's to make."""
+    """Yields settings of a network that this study does not create."""
     tables: list[tuple[str, Mapping[str, object]]] = [("factors", spec.factors), ("fixed", spec.fixed)]
     tables += [(f"when.{i}.set", rule.set) for i, rule in enumerate(spec.when)]
     for table, settings in tables:
@@ -275,7 +275,7 @@ def _wrong_looks(looks: list[int], replications: int) -> Iterator[str]:
 
 
 def _key(spec: Spec, name: str, cell: Mapping[str, Level]) -> str:
-    """Where a setting of a cell was given."""
+    """Returns the key that states a setting of a cell."""
     rule = next((i for i, r in enumerate(spec.when) if name in r.set and r.holds(cell)), None)
     return f"when.{rule}.set.{name}" if rule is not None else f"{'fixed' if name in spec.fixed else 'factors'}.{name}"
 

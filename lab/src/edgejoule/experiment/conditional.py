@@ -1,7 +1,7 @@
 """[[when]]: settings that hold for some levels only.
 
-A rule holds in a cell when every condition does: the cell's level of that factor is the one named, or one of those
-named. The order of the rules does not matter: two that give one setting two values in one cell are refused.
+A rule holds in a cell when all its conditions hold: the cell's level of that factor is the named one or among the named
+ones. The order of the rules does not matter: two rules that give a setting different values in a cell are an error.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ class When(BaseModel):
     set: dict[str, Level] = Field(min_length=1, description="settings of these cells; each wins over [fixed]")
 
     def conditions(self) -> dict[str, list[Level]]:
-        """Factor -> the levels at which the rule holds."""
+        """Returns factor -> the levels at which the rule holds."""
         extra: Mapping[str, Any] = self.model_extra or {}
         return {factor: levels if isinstance(levels, list) else [levels] for factor, levels in extra.items()}
 
     def holds(self, levels: Levels) -> bool:
-        """Does the rule hold in a cell with these levels?"""
+        """Returns whether the rule holds in a cell with these levels."""
         return all(any(same(levels.get(f), one) for one in wanted) for f, wanted in self.conditions().items())
 
     def words(self) -> str:
-        """The rule for people: "database sqlite, workload write: threads = 1"."""
+        """Describes the rule: "database sqlite, workload write: threads = 1"."""
         conditions = ", ".join(f"{f} {' or '.join(map(str, levels))}" for f, levels in self.conditions().items())
         return f"{conditions}: {', '.join(f'{name} = {value}' for name, value in self.set.items())}"
 
 
 def same(a: object, b: object) -> bool:
-    """One level or another? true is no 1, though Python says so."""
+    """Compares two levels; true differs from 1, although Python regards them as equal."""
     return a == b and isinstance(a, bool) == isinstance(b, bool)
 
 
 def cells_of(factors: Mapping[str, Sequence[Level]]) -> Iterator[dict[str, Level]]:
-    """Every combination of the factors' levels; the last factor varies fastest."""
+    """Returns every combination of the factors' levels; the last factor varies fastest."""
     return (dict(zip(factors, combo, strict=True)) for combo in itertools.product(*factors.values()))
 
 
 def settings_of(rules: Sequence[When], levels: Levels) -> dict[str, Level]:
-    """What the rules set in a cell."""
+    """Returns the settings that the rules state for a cell."""
     return {name: value for rule in rules if rule.holds(levels) for name, value in rule.set.items()}
 
 

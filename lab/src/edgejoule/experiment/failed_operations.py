@@ -15,7 +15,7 @@ Cause = Mapping[str, Any]  # failure_cause of schemas/driver-event.schema.json
 
 
 def merged(parts: Sequence[Sequence[Cause]]) -> list[Cause]:
-    """Causes of several executions as one list, the commonest first."""
+    """Merges the causes of several executions, the commonest first."""
     counts: Counter[tuple[str, str, str]] = Counter()
     for causes in parts:
         for cause in causes:
@@ -37,7 +37,7 @@ def told(failed: int, succeeded: int, causes: Sequence[Cause]) -> str:
 
 
 def complaint(failed: int, succeeded: int, share_max: float, causes: Sequence[Cause]) -> str | None:
-    """Why a run with so many failed operations has failed; None: they are within the bound."""
+    """Explains why too many failed operations fail a run; None if they are within the bound."""
     if not failed or failed / (failed + succeeded) <= share_max:
         return None
     return f"{told(failed, succeeded, causes)}; at most {_percent(share_max)} may fail (failure_share_max)"

@@ -69,7 +69,8 @@ class Sequential(_Strict):
         return (FEWEST, first) if self.budget_s is not None and first > FEWEST else (first,)
 
     def first_stage(self, replications: int) -> int | None:
-        """Replications of Stein's first stage, whose spread alone gives every interval; None: that of all does.
+        """Returns the replications of Stein's first stage, whose spread alone gives every interval. None: the
+        spread of all replications does.
 
         replications: begun so far.
         """
@@ -244,11 +245,11 @@ class Spec(_Strict):
         return {**data, "analysis": {**analysis, "responses": list(COMMAND_RESPONSES)}}
 
     def digest(self) -> str:
-        """Identity of what is measured: SHA-256 over the model without the analysis section, hex."""
+        """Returns the identity of what is measured: SHA-256 over the model without the analysis section, hex."""
         return hashlib.sha256(json.dumps(self.measured(), sort_keys=True).encode()).hexdigest()
 
     def measured(self) -> dict[str, Any]:
-        """All that identifies what is measured, as JSON values."""
+        """Returns all that identifies what is measured, as JSON values."""
         measured = self.model_dump(mode="json", exclude={"analysis", "question"})
         for name in ("servers", "federation", "responses"):  # as before there were any
             if not measured[name]:
@@ -263,15 +264,15 @@ class Spec(_Strict):
 
     @property
     def commands(self) -> dict[str, CommandWorkload]:
-        """The workloads that are programs."""
+        """Returns the workloads that are programs."""
         return {name: w for name, w in self.workloads.items() if isinstance(w, CommandWorkload)}
 
     def known_responses(self) -> dict[str, Response]:
-        """Every response that a run may have, with those that the experiment declares."""
+        """Returns every response that a run may have, with those that the experiment declares."""
         return Responses(RESPONSES | {name: one.response(name) for name, one in self.responses.items()})
 
     def known_workloads(self) -> dict[str, Properties]:
-        """Every workload a level may name: YCSB's core ones and those described."""
+        """Returns every workload that a level may name: YCSB's core ones and the described ones."""
         own: dict[str, Properties] = {
             name: {"kind": COMMAND} if isinstance(w, CommandWorkload) else CORE_WORKLOADS.get(name, {}) | w
             for name, w in self.workloads.items()
@@ -279,11 +280,11 @@ class Spec(_Strict):
         return CORE_WORKLOADS | own
 
     def kind_of(self, workload: str) -> str:
-        """The kind of a workload: core, mobibench, ..."""
+        """Returns the kind of a workload: core, mobibench, ..."""
         return str(self.known_workloads().get(workload, {}).get("kind", CORE))
 
     def database_options(self, name: str) -> tuple[str, dict[str, Level]]:
-        """Adapter of a database level and its options, option names without the adapter's prefix."""
+        """Returns the adapter of a database level and its options, without the adapter's prefix."""
         variant = self.databases.get(name, DatabaseVariant())
         options: dict[str, Level] = dict(variant.model_extra or {})
         return variant.adapter or name, options
@@ -309,7 +310,7 @@ _OR_FALSE = {"const": False}
 
 
 def _table_or_false(schema: dict[str, Any]) -> dict[str, Any]:
-    """A table, and the tables in it, or `false`, which leaves the base's table out."""
+    """Returns the schema of a table that may also be `false`, which leaves the base's table out."""
     for key in ("additionalProperties", "patternProperties"):
         entries = schema.get(key, {})
         if "$ref" in json.dumps(entries) or (isinstance(entries, dict) and "additionalProperties" in entries):
@@ -319,5 +320,5 @@ def _table_or_false(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def tables_of(value: object) -> list[tuple[str, dict[str, Any]]]:
-    """The tables of a table, before anything is known to be right."""
+    """Returns the tables of a table that has not been validated."""
     return [(k, v) for k, v in value.items() if isinstance(v, dict)] if isinstance(value, dict) else []

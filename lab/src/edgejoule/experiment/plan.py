@@ -72,7 +72,7 @@ def cell_label(levels: Mapping[str, Level]) -> str:
 
 
 def cells(spec: Spec) -> list[dict[str, Level]]:
-    """Every combination of the factors' levels, in the order written (the last factor varies fastest)."""
+    """Returns every combination of the factors' levels, in the order written (the last factor varies fastest)."""
     return list(cells_of(spec.factors))
 
 
@@ -85,7 +85,7 @@ _TOLD = (
 
 
 def make_plan(spec: Spec) -> list[PlannedRun]:
-    """All runs in order: per block every cell once, shuffled by the seed unless the order is as written.
+    """Returns all runs in order: per block every cell once, shuffled by the seed unless the order is as written.
 
     Source: Montgomery, Design and Analysis of Experiments, ch. 4 (randomised complete blocks).
     """
@@ -94,12 +94,12 @@ def make_plan(spec: Spec) -> list[PlannedRun]:
 
 
 def planned_cells(spec: Spec) -> Iterator[tuple[int, dict[str, Level]]]:
-    """Block and levels of every run, in the plan's order."""
+    """Returns block and levels of every run, in the plan's order."""
     return ((block, levels) for block, levels, _ in _ordered(spec))
 
 
 def _ordered(spec: Spec) -> Iterator[tuple[int, dict[str, Level], int]]:
-    """Block, levels and driver's seed of every run: block after block, or one cell after another."""
+    """Returns block, levels and driver's seed of every run: block after block, or one cell after another."""
     runs = ((block, levels, seed) for block, (order, seed) in enumerate(_blocks(spec)) for levels in order)
     if spec.design.order != "one-after-another":
         return runs
@@ -109,7 +109,7 @@ def _ordered(spec: Spec) -> Iterator[tuple[int, dict[str, Level], int]]:
 
 
 def _blocks(spec: Spec) -> Iterator[tuple[list[dict[str, Level]], int]]:
-    """The cells of each block in their order, and the seed of the block's driver."""
+    """Yields the cells of each block in their order, and the seed of the block's driver."""
     rng = random.Random(spec.design.seed)
     for _ in range(spec.design.replications):
         order = cells(spec)
@@ -163,7 +163,7 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
 
 
 def _options(adapter: str, settings: Mapping[str, Level]) -> dict[str, Level]:
-    """The options of a database among settings, names without its prefix."""
+    """Returns the options of a database among settings, without its prefix."""
     return {
         name.removeprefix(f"{adapter}."): v
         for name, v in settings.items()
@@ -172,7 +172,8 @@ def _options(adapter: str, settings: Mapping[str, Level]) -> dict[str, Level]:
 
 
 def _load_unit(spec: Spec, levels: Mapping[str, Level], block: int) -> str | None:
-    """Who shares a load: the runs of a block, or of a cell (over design.loads loads), with the same content."""
+    """Names the load that a run shares: with a block's runs, or a cell's (over design.loads loads), of equal
+    content."""
     if spec.design.load == "run":
         return None
     if spec.design.load == "block":

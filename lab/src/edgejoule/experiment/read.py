@@ -36,15 +36,14 @@ TRIAL = (
 
 @dataclass(frozen=True)
 class SpecReading:
-    """A spec as it was read. merged: its keys with the file that each came from."""
+    """A spec that was read. merged: its keys with the file that states each."""
 
     spec: Spec
     merged: MergedSpec
 
     def text(self) -> str:
-        """The spec as one TOML text: as written, or merged with its bases and without `--set`. It needs no other file
-        of properties.
-        """
+        """Returns the spec as one TOML text that needs no other file: as written, or merged with its bases and without
+        `--set`."""
         files = self.merged.files
         if len(files) == 1:
             return files[0].text
@@ -65,12 +64,12 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
 
 
 def read_spec(path: Path, overrides: Sequence[str] = ()) -> SpecReading:
-    """The same with where each key came from."""
+    """Reads a spec and records the source of each key."""
     return _reading(spec_files(path), overrides)
 
 
 def spec_of_text(text: str, path: Path) -> Spec:
-    """Validate the text of an experiment. path: named in messages; relative paths are below its folder."""
+    """Validates the text of an experiment. path: named in messages; relative paths are below its folder."""
     file = spec_file(text, path)
     assert "base" not in file.data, "a text stands alone"
     return _reading([file], ()).spec
@@ -104,7 +103,7 @@ def _parsed(value: str) -> Any:
 
 
 def _complete(name: str, workload: object, merged: MergedSpec) -> object:
-    """A workload with what its files say."""
+    """Returns a workload with the contents of its files."""
     if not isinstance(workload, dict):
         return workload
     if is_command(workload) and workload.get("servers") == []:
@@ -120,7 +119,7 @@ def _complete(name: str, workload: object, merged: MergedSpec) -> object:
 
 
 def _command_folder(name: str, workload: Mapping[str, Any], merged: MergedSpec) -> Path:
-    """The folder of the file that states the command. All paths of a command are relative to one folder."""
+    """Returns the folder of the file that states the command. All paths of a command are relative to one folder."""
     folder = merged.folder(f"workloads.{name}.command")
     for key in HAVING_PATHS:
         place = f"workloads.{name}.{key}"
@@ -133,19 +132,19 @@ def _command_folder(name: str, workload: Mapping[str, Any], merged: MergedSpec) 
 
 
 def _settings(data: Mapping[str, Any]) -> dict[str, list[Level]]:
-    """Factors and fixed settings with their levels, before anything is known to be right."""
+    """Returns factors and fixed settings with their levels, before validation."""
     fixed = data.get("fixed")
     one = {name: [level] for name, level in fixed.items()} if isinstance(fixed, dict) else {}
     return {**one, **dict(_lists(data.get("factors")))}
 
 
 def _lists(value: object) -> list[tuple[str, list[Any]]]:
-    """The lists of a table, before anything is known to be right."""
+    """Returns the lists of a table that has not been validated."""
     return [(k, v) for k, v in value.items() if isinstance(v, list)] if isinstance(value, dict) else []
 
 
 def _with_file(workload: dict[str, Any], merged: MergedSpec, name: str) -> dict[str, Any]:
-    """The workload with the properties of its file, where it names one; what stands beside `file` wins."""
+    """Returns the workload with the properties of its file, if it names one; keys beside `file` override them."""
     own = dict(workload)
     beside = merged.folder(f"workloads.{name}.file")
     if isinstance(file := own.pop("file", None), str):
@@ -159,7 +158,7 @@ def _with_file(workload: dict[str, Any], merged: MergedSpec, name: str) -> dict[
 
 
 def _dotted(loc: Sequence[str | int]) -> str:
-    unions = {  # pydantic names a union's branch
+    unions = {  # pydantic's names of the branches of a union
         "str", "int", "float", "bool", "list[union[str,int,float,bool]]", "list[str]", COMMAND_TAG, PROPERTIES_TAG,
     }  # fmt: skip
     in_array = loc[:1] == ("when",)

@@ -1,8 +1,8 @@
-"""The files that a spec is read from: its own and, by `base = "FILE"`, the one from which it differs, and so on.
+"""Reads and merges a spec's files: the spec itself, the base that it names by `base = "FILE"`, that one's base, etc.
 
-They are merged key by key, the base first, then `--set`: a value replaces what stands in its place, a table adds its
-keys to the base's table, `false` in the place of a table leaves that table out, and a setting that becomes a factor is
-no longer fixed (and the reverse). The source of every key is kept, for messages and for relative paths.
+They are merged key by key, the base first, then `--set`: a value replaces the base's value, a table adds its keys to
+the base's table, `false` instead of a table leaves that table out, and a setting that becomes a factor is no longer
+fixed (and the reverse). The source of every key is kept, for messages and for relative paths.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ class SpecFile:
     lines: Mapping[str, int]
 
     def line(self, key: str) -> int | None:
-        """Where a dotted key stands, else the nearest key around it."""
+        """Returns the line of a dotted key, else of the nearest key around it."""
         return next((self.lines[k] for k in _prefixes(key) if k in self.lines), None)
 
     def error(self, key: str, message: str) -> SpecError:
-        """An error at the line of a dotted key."""
+        """Returns an error at the line of a dotted key."""
         return SpecError(self.path, self.line(key), _without_numbers(key), message)
 
 
 def spec_files(path: Path) -> list[SpecFile]:
-    """The spec and its bases, the spec itself first. Raises SpecError."""
+    """Returns the spec and its bases, the spec itself first. Raises SpecError."""
     files = [spec_file(_read(path), path)]
     while (base := files[-1].data.get("base")) is not None:
         stating = files[-1]
@@ -59,7 +59,7 @@ def spec_files(path: Path) -> list[SpecFile]:
 
 
 def spec_file(text: str, path: Path) -> SpecFile:
-    """One file of a spec from its text. Raises SpecError where it is not TOML."""
+    """Parses one file of a spec from its text. Raises SpecError if it is not TOML."""
     try:
         return SpecFile(path, text, toml_text.loads(text), key_lines(text))
     except tomllib.TOMLDecodeError as error:
@@ -97,9 +97,9 @@ class MergedSpec:
             self._merge((), own, file)
 
     def set(self, key: Sequence[str], value: object) -> None:
-        """`--set`: one key, in parts. Raises UsageError where a key on the way is not a table."""
+        """Applies `--set` to one key, in parts. Raises UsageError if a key on the way is not a table."""
         *parents, last = key
-        if parents and parents[0] in _OTHER_TABLE:  # the name of an option has a dot itself
+        if parents and parents[0] in _OTHER_TABLE:  # an option's name contains a dot
             parents, last = parents[:1], ".".join([*parents[1:], last])
         if list(key) == ["base"]:
             raise UsageError("--set base: only a file has a base; write a spec of two lines")
@@ -111,15 +111,15 @@ class MergedSpec:
         self._put((*parents, last), value, None)
 
     def source(self, key: str) -> SpecFile | None:
-        """The file that states a dotted key or the nearest key around it; None: `--set`."""
+        """Returns the file that states a dotted key or the nearest key around it; None: `--set`."""
         return next((self.sources[k] for k in _prefixes(key) if k in self.sources), self.files[0])
 
     def folder(self, key: str) -> Path:
-        """What relative paths of a dotted key are relative to: the folder of the file that states it."""
+        """Returns the folder of the file that states a dotted key; its relative paths start there."""
         return (self.source(key) or self.files[0]).path.parent
 
     def error(self, key: str, message: str) -> SpecError:
-        """An error where a dotted key is stated: file, line and key, or `--set`."""
+        """Returns an error where a dotted key is stated: file, line and key, or `--set`."""
         source = self.source(key)
         return source.error(key, message) if source else SpecError("--set", None, _without_numbers(key), message)
 
@@ -166,11 +166,11 @@ class MergedSpec:
 
 
 def split_setting(word: str) -> tuple[list[str], str]:
-    """The parts of the key, in TOML's syntax, and the value as text, of a `--set` word. Raises UsageError."""
+    """Splits a `--set` argument into the parts of its key, in TOML's syntax, and its value. Raises UsageError."""
     found = re.match(rf"\s*({_KEY})\s*=(.*)", word, re.DOTALL)
     try:
         node: Any = toml_text.loads(f"{found[1]} = 0") if found else None
-    except tomllib.TOMLDecodeError:  # an escape that there is not
+    except tomllib.TOMLDecodeError:  # an unknown escape sequence
         node = None
     if found is None or node is None:
         raise UsageError(
@@ -185,18 +185,18 @@ def split_setting(word: str) -> tuple[list[str], str]:
 
 
 def _prefixes(key: str) -> Iterator[str]:
-    """A dotted key and the keys around it, the nearest first."""
+    """Yields a dotted key and the keys around it, the nearest first."""
     parts = key.split(".")
     return (".".join(parts[:n]) for n in range(len(parts), 0, -1))
 
 
 def _without_numbers(key: str) -> str:
-    """A line says which of several tables is meant, where people count none."""
+    """Removes the numbers of tables: the line number identifies one of several."""
     return re.sub(r"\.\d+(?=\.|$)", "", key)
 
 
 def key_lines(text: str) -> dict[str, int]:
-    """Where every key and table of a TOML text stands: dotted key -> line (1-based).
+    """Returns the line of every key and table of a TOML text: dotted key -> line (1-based).
 
     The entries of an array of tables are counted from 0: `when.0.set`.
     """

@@ -1,7 +1,7 @@
 """YCSB property files as workloads of an experiment: `[workloads.NAME] file = "..."`.
 
-A file is searched beside the experiment, then among those that come with the driver (driver/workloads). What it says
-becomes part of the experiment, so that a stored experiment needs no file.
+A file is searched beside the experiment, then among those that come with the driver (driver/workloads). Its
+properties become part of the experiment, so that a stored experiment needs no file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from edgejoule.errors import UsageError
 
 
 def find_workload_file(name: str, beside: Path) -> Path:
-    """The property file of that name or path. Raises UsageError when it does not exist."""
+    """Returns the property file of that name or path. Raises UsageError when it does not exist."""
     own = beside / name
     if own.is_file():
         return own
@@ -34,7 +34,7 @@ def _folders() -> list[Path]:
 
 
 def read_workload_file(path: Path) -> dict[str, Level]:
-    """Its properties with their types, and `kind` where it is not YCSB's core. Raises UsageError with the line."""
+    """Reads properties with their types, and `kind` unless it is YCSB's core. Raises UsageError with the line."""
     words: dict[str, tuple[int, str]] = {}
     try:
         text = path.read_text(encoding="utf-8")
@@ -65,7 +65,7 @@ def read_workload_file(path: Path) -> dict[str, Level]:
 
 
 def _option(value: str) -> Level:
-    """A database's option: the driver knows its type, so only equal spellings need a distinction."""
+    """Converts a database's option: the driver knows its type, so only equal spellings need a distinction."""
     if value in ("true", "false"):
         return value == "true"
     return int(value) if value.lstrip("-").isdigit() else value
