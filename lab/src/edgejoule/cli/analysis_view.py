@@ -61,10 +61,10 @@ def print_extremes(out: Console, result: AnalysisBy) -> None:
     print_table(out, analysis_tables.extremes(result.extremes, result.by, TERMINAL, caption))
 
 
-def print_regression(out: Console, found: Regression) -> None:
+def print_regression(out: Console, regression: Regression) -> None:
     """One line per group, and whether they are the same line."""
-    caption = f"{found.y} = intercept + slope × {found.x}, n = {found.n}"
-    print_table(out, analysis_tables.lines(found, TERMINAL, caption, slope="slope", intercept="intercept"))
+    caption = f"{regression.y} = intercept + slope × {regression.x}, n = {regression.n}"
+    print_table(out, analysis_tables.lines(regression, TERMINAL, caption, slope="slope", intercept="intercept"))
 
 
 def _anova_caption(analysis: AnalysisResult) -> str:
@@ -109,11 +109,11 @@ def _letters_text(analysis: AnalysisResult) -> str:
 
 def _df_text(analysis: AnalysisResult) -> str:
     """The degrees of freedom where all pairs have the same."""
-    found = {pair.df for pair in analysis.pairs}
-    if found == {None}:
+    values = {pair.df for pair in analysis.pairs}
+    if values == {None}:
         return ""
-    one = found.pop()
-    return f", {one:.4g} df" if not found and one is not None else ", each pair its own df"
+    one = values.pop()
+    return f", {one:.4g} df" if not values and one is not None else ", each pair its own df"
 
 
 def _checks(analysis: AnalysisResult) -> str:

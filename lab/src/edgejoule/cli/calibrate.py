@@ -179,18 +179,18 @@ def _borrowed(name: str | None, options: Sequence[str]) -> Meter:
         ) from error
 
 
-def _options(words: Sequence[str]) -> dict[str, Any]:
+def _options(settings: Sequence[str]) -> dict[str, Any]:
     """KEY=VALUE, the value as TOML has it, else as text."""
-    found = {}
-    for word in words:
+    options = {}
+    for word in settings:
         key, equals, value = word.partition("=")
         if not equals or not key.isidentifier():
             raise UsageError(f"--meter-option {word!r}: expected KEY=VALUE")
         try:
-            found[key] = toml_text.loads(f"x = {value}")["x"]
+            options[key] = toml_text.loads(f"x = {value}")["x"]
         except tomllib.TOMLDecodeError:
-            found[key] = value
-    return found
+            options[key] = value
+    return options
 
 
 class _Bar:

@@ -168,9 +168,9 @@ def _marked(meter: Meter) -> tuple[Marker, list[Trace]]:
         meter.close()
 
 
-def _drift(found: ClockRelation) -> dict[str, float]:
+def _drift(relation: ClockRelation) -> dict[str, float]:
     """Drift of their clock against ours; a ClockRelation's drift is ours against theirs."""
-    return {"drift_ppm": -found.drift * 1e6, "drift_uncertainty_k2_ppm": 2 * found.drift_u * 1e6}
+    return {"drift_ppm": -relation.drift * 1e6, "drift_uncertainty_k2_ppm": 2 * relation.drift_u * 1e6}
 
 
 def _read(path: Path) -> Offset:

@@ -60,10 +60,10 @@ class Number(click.FloatRange):
         return number
 
 
-def parsed_meter_options(words: Sequence[str]) -> Options:
+def parsed_meter_options(settings: Sequence[str]) -> Options:
     """METER.KEY=VALUE words as discovery takes them; values as TOML, else as text. Raises click.BadParameter."""
-    found: Options = {}
-    for word in words:
+    options: Options = {}
+    for word in settings:
         name, dot, rest = word.partition(".")
         key, equals, value = rest.partition("=")
         if not (dot and equals and name and key):
@@ -72,8 +72,8 @@ def parsed_meter_options(words: Sequence[str]) -> Options:
             parsed: Any = toml_text.loads(f"v = {value}")["v"]
         except tomllib.TOMLDecodeError:
             parsed = value
-        found.setdefault(name, {})[key] = parsed
-    return found
+        options.setdefault(name, {})[key] = parsed
+    return options
 
 
 def console() -> Console:

@@ -161,11 +161,11 @@ def status(folder: Path, as_json: bool) -> None:
     Example:
       edgejoule databases status
     """
-    found = [_state(server) for server in _all_running(folder)]
+    states = [_state(server) for server in _all_running(folder)]
     if as_json:
-        echo_json(found)
+        echo_json(states)
         return
-    if not found:
+    if not states:
         console().print(f"no server runs below {folder}", markup=False)
         return
     table = Table(box=None, pad_edge=False)
@@ -175,7 +175,7 @@ def status(folder: Path, as_json: bool) -> None:
     }  # fmt: skip
     for column in columns.values():
         table.add_column(column)
-    for line in found:
+    for line in states:
         table.add_row(*(_words(line[key]) for key in columns))
     console().print(table)
 

@@ -39,15 +39,15 @@ def doctor(data: Path, seconds: float, as_json: bool) -> None:
       edgejoule doctor --data /media/sd --seconds 5
       edgejoule doctor --seconds 0 --json
     """
-    found = examine(data, seconds)
+    examination = examine(data, seconds)
     if as_json:
-        echo_json(found.to_json())
+        echo_json(examination.to_json())
         return
     out = console()
-    out.print(_table(found))
-    for advice in found.advice:
+    out.print(_table(examination))
+    for advice in examination.advice:
         out.print(Text(f"! {advice}", style="yellow"))
-    if not found.advice:
+    if not examination.advice:
         out.print("Nothing stands in the way of a study here.")
 
 

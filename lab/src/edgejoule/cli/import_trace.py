@@ -221,20 +221,20 @@ def _print(file: Path, recorded: Recorded, parts: list[_Part]) -> None:
 
 
 def _as_json(part: _Part) -> dict[str, object]:
-    found = part.energy
+    energy = part.energy
     return {
         "interval": part.name,
-        "from_s": found.start_ns / 1e9,
-        "to_s": found.end_ns / 1e9,
-        "energy_j": found.energy_j,
-        "uncertainty_k2_j": found.uncertainty_k2_j,
-        "power_mean_w": found.power_mean_w,
-        "method": found.method.value,
-        "domain": found.domain.value,
-        "coverage": found.coverage,
-        "budget_j": {line.name: line.value_j for line in found.budget},
-        "renewal": None if found.renewal is None else asdict(found.renewal),
-        "notes": list(found.notes),
-        "missing_reason": found.missing_reason,
+        "from_s": energy.start_ns / 1e9,
+        "to_s": energy.end_ns / 1e9,
+        "energy_j": energy.energy_j,
+        "uncertainty_k2_j": energy.uncertainty_k2_j,
+        "power_mean_w": energy.power_mean_w,
+        "method": energy.method.value,
+        "domain": energy.domain.value,
+        "coverage": energy.coverage,
+        "budget_j": {line.name: line.value_j for line in energy.budget},
+        "renewal": None if energy.renewal is None else asdict(energy.renewal),
+        "notes": list(energy.notes),
+        "missing_reason": energy.missing_reason,
         **({"clock": part.clock, "flags": list(part.flags)} if part.clock else {}),
     }

@@ -63,8 +63,8 @@ def by_markers(recording: Trace, markers: Sequence[Marker]) -> Aligned:
     middle = min(range(len(markers)), key=lambda i: abs(_seen_at_s(local, markers[i], shift_s)))
     sightings = [_near(local, marker, shift_s, markers[middle]) for marker in markers]
     relation = _line(sightings, markers)
-    told = replace(relation, device_ns=relation.device_ns + origin_ns)
-    return Aligned(told, tuple(_beside(s, m, relation) for s, m in zip(sightings, markers, strict=True)))
+    shifted = replace(relation, device_ns=relation.device_ns + origin_ns)
+    return Aligned(shifted, tuple(_beside(s, m, relation) for s, m in zip(sightings, markers, strict=True)))
 
 
 def _thinned(recording: Trace) -> Trace:
@@ -75,11 +75,11 @@ def _thinned(recording: Trace) -> Trace:
         return recording
     t_ns, value = recording.t_ns[:whole].reshape(-1, every), recording.value[:whole].reshape(-1, every)
     kind, last_ns = recording.channel.kind, t_ns[:, -1]
-    told = value[:, -1] if kind is ValueKind.ACCUMULATOR else value.mean(axis=1)
+    values = value[:, -1] if kind is ValueKind.ACCUMULATOR else value.mean(axis=1)
     at_ns = (
         t_ns[:, 0] + (last_ns - t_ns[:, 0]) // 2 if kind is ValueKind.INSTANT else last_ns
     )  # a mean's time is its end
-    return replace(recording, t_ns=at_ns, value=told, interval_s=every * recording.interval_s, reasons={})
+    return replace(recording, t_ns=at_ns, value=values, interval_s=every * recording.interval_s, reasons={})
 
 
 def _seen_at_s(local: Trace, marker: Marker, shift_s: float) -> float:

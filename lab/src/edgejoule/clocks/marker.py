@@ -103,11 +103,11 @@ def burst(burners: Burners | None = None) -> Marker:
     burners.intervals(planned)
     done = np.array(burners.collect())
     time.sleep(quiet_ns / 1e9)
-    found = np.rint(np.median(done, axis=0)).astype(np.int64)
-    late_s = float(np.max(np.abs(found - np.array(planned)))) / 1e9
+    edges = np.rint(np.median(done, axis=0)).astype(np.int64)
+    late_s = float(np.max(np.abs(edges - np.array(planned)))) / 1e9
     if late_s > CHIP_S / 2:
         raise DataError(f"the marker was {late_s * 1e3:.0f} ms off its pattern: other programs hold the CPUs")
-    return Marker(tuple((int(on), int(off)) for on, off in found))
+    return Marker(tuple((int(on), int(off)) for on, off in edges))
 
 
 def sight(trace: Trace, marker: Marker, search_s: float = 5.0, about_s: float = 0.0) -> Sighting:

@@ -59,24 +59,24 @@ def _check_prefixes(spec: Spec, plan: Sequence[PlannedRun]) -> None:
 
 def not_here(plan: Sequence[PlannedRun]) -> list[str]:
     """Returns the requirements of these runs that this machine or user does not meet, each with a remedy."""
-    found = []
+    reasons = []
     if any(run.cold for run in plan) and not os.access(DROP_CACHES, os.W_OK):
-        found.append(
+        reasons.append(
             f'cache = "cold" needs root, and a machine (not a container) that lets {DROP_CACHES} be written: run with '
             "sudo, or --set fixed.cache=warm"
         )
     if any(run.memory_limit_bytes for run in plan) and (reason := memory_group.why_not()):
-        found.append(reason)
+        reasons.append(reason)
     kinds = sorted({run.file_system.kind for run in plan if run.file_system})
     if kinds and (reason := file_system.why_not(kinds)):
-        found.append(reason)
+        reasons.append(reason)
     if any(run.link for run in plan) and (reason := why_no_namespaces()):
-        found.append(f"network.*: {reason}; run as root, or leave these settings out for loopback")
+        reasons.append(f"network.*: {reason}; run as root, or leave these settings out for loopback")
     elif any(run.link and run.link.delay_ms for run in plan) and (reason := why_no_delay()):
-        found.append(
+        reasons.append(
             f"network.delay_ms: {reason}: load the module sch_netem, or leave it out; a rate alone is possible"
         )
     for path in sorted({run.data_path for run in plan if run.data_path}):
         if not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
-            found.append(f"data_path: {path} is no folder that this user may write to")
-    return found
+            reasons.append(f"data_path: {path} is no folder that this user may write to")
+    return reasons

@@ -47,12 +47,12 @@ def driver_path() -> Path:
         return Path(named).absolute()
     candidates = [parent / "build/bin/edgejoule-driver" for parent in Path(__file__).resolve().parents]
     on_path = shutil.which("edgejoule-driver")
-    found = next((c for c in [*candidates, *([Path(on_path)] if on_path else [])] if _is_program(c)), None)
-    if found is None:
+    path = next((c for c in [*candidates, *([Path(on_path)] if on_path else [])] if _is_program(c)), None)
+    if path is None:
         raise DriverMissingError(
             "edgejoule-driver is not built: run `make build` in the source tree, or set EDGEJOULE_DRIVER"
         )
-    return found
+    return path
 
 
 def _is_program(path: Path) -> bool:
@@ -91,21 +91,21 @@ def adapters() -> dict[str, Adapter]:
 
 def _of_server(kind: type[DatabaseServer], client: Adapter | None) -> Adapter:
     """Returns the adapter of a database server; it is available if server and client are installed."""
-    found, options = kind.found(), {n: (o.meaning, o.default) for n, o in kind.options.items()}
-    told = {n: o for n, o in client.options.items() if n not in kind.connection_options} if client else {}
+    server, options = kind.found(), {n: (o.meaning, o.default) for n, o in kind.options.items()}
+    client_options = {n: o for n, o in client.options.items() if n not in kind.connection_options} if client else {}
     if binding := BINDINGS.get(kind.name):
-        told = {n: (o.meaning, o.default) for n, o in binding.options.items()}
+        client_options = {n: (o.meaning, o.default) for n, o in binding.options.items()}
     fix = None
-    if not found.available:
-        fix = f"{found.why}: {found.fix}"
+    if not server.available:
+        fix = f"{server.why}: {server.fix}"
     elif binding:
         fix = ycsb_client.why_not()
     elif client is None:
         fix = "this build of the driver has no client of it"
     elif not client.available:
         fix = client.fix
-    summary = found.summary or kind.summary
-    return Adapter(kind.name, fix is None, summary, found.version or None, options | told, fix, client)
+    summary = server.summary or kind.summary
+    return Adapter(kind.name, fix is None, summary, server.version or None, options | client_options, fix, client)
 
 
 def _adapter(listed: Mapping[str, Any]) -> Adapter:
@@ -228,11 +228,11 @@ class Driver:
             process.wait()
 
 
-def _failure(events: Sequence[Event], code: int, words: str) -> str:
+def _failure(events: Sequence[Event], code: int, output: str) -> str:
     error = next((e for e in events if e["event"] == "error"), None)
     if error:
         return str(error["message"])
-    last = words.strip().splitlines()[-1] if words.strip() else "it said nothing"
+    last = output.strip().splitlines()[-1] if output.strip() else "it said nothing"
     how = f"was killed by signal {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
     return f"the driver {how}: {last}"
 
@@ -241,22 +241,22 @@ def driver_arguments(command: str, run: PlannedRun, options: Mapping[str, object
     """Returns the driver's arguments for a planned run. command: load or run. options: the adapter's, without
     prefix."""
     seed = LOAD_SEED if command == "load" else run.seed
-    words = [command, "-db", run.adapter, "--seed", str(seed), "--quiet"]
-    words += ["--durability", run.durability] if run.durability else []
-    words += ["-p", f"workload={run.kind}"] if run.kind != CORE else []
+    arguments = [command, "-db", run.adapter, "--seed", str(seed), "--quiet"]
+    arguments += ["--durability", run.durability] if run.durability else []
+    arguments += ["-p", f"workload={run.kind}"] if run.kind != CORE else []
     properties: dict[str, object] = {f"{run.adapter}.{name}": value for name, value in options.items()}
     if command == "load" and (batch := _BATCH.get(run.kind, "batchsize")):
         properties[batch] = BATCH_RECORDS
     for name, value in (properties | dict(run.properties)).items():
-        words += ["-p", f"{name}={_property(value)}"]
+        arguments += ["-p", f"{name}={_property(value)}"]
     if command == "run":
-        words += ["-threads", str(run.threads), "--failure-share-max", f"{run.failure_share_max:g}"]
-        words += ["-p", f"longest_gap_s_max={run.longest_gap_s_max:g}"]
-        words += ["-target", str(run.target_ops_s)] if run.target_ops_s else []
-        words += ["--rate", run.rate] if run.rate else []
-        words += ["--warmup", f"{run.warmup_s:g}"] if run.warmup_s else []
-        words += ["--drop-caches"] if run.cold else []
-    return words
+        arguments += ["-threads", str(run.threads), "--failure-share-max", f"{run.failure_share_max:g}"]
+        arguments += ["-p", f"longest_gap_s_max={run.longest_gap_s_max:g}"]
+        arguments += ["-target", str(run.target_ops_s)] if run.target_ops_s else []
+        arguments += ["--rate", run.rate] if run.rate else []
+        arguments += ["--warmup", f"{run.warmup_s:g}"] if run.warmup_s else []
+        arguments += ["--drop-caches"] if run.cold else []
+    return arguments
 
 
 #: What the kinds call the records of one batch, where it is not batchsize; None: they choose it themselves.
@@ -277,5 +277,5 @@ def timing_arguments(timing: Timing) -> list[str]:
 def quiet_arguments(seconds: float, *, first: bool, last: bool) -> list[str]:
     """Returns the arguments for one execution's times without requests: before the first and after the last execution
     of a run."""
-    words = ["--quiet-before-s", f"{seconds:g}"] if first and seconds else []
-    return [*words, *(["--quiet-after-s", f"{seconds:g}"] if last and seconds else [])]
+    arguments = ["--quiet-before-s", f"{seconds:g}"] if first and seconds else []
+    return [*arguments, *(["--quiet-after-s", f"{seconds:g}"] if last and seconds else [])]

@@ -46,9 +46,9 @@ class PreparedDatabase:
 
     def facts(self) -> dict[str, Any]:
         """Returns the values for the run's record."""
-        found: dict[str, Any] = {"name": self.name, "runs_before": self.runs_before}
-        found |= {"snapshot": self.snapshot} if self.snapshot else {}
-        return found | (self.took._asdict() if self.took else {})
+        facts: dict[str, Any] = {"name": self.name, "runs_before": self.runs_before}
+        facts |= {"snapshot": self.snapshot} if self.snapshot else {}
+        return facts | (self.took._asdict() if self.took else {})
 
 
 @dataclass

@@ -112,8 +112,8 @@ class Snapshots:
 
 def data_bytes(folder: Path) -> int:
     """Returns the size of all files below a folder, without the holes of images."""
-    found = (file.stat() for file in folder.rglob("*") if file.is_file())
-    return sum(min(file.st_size, file.st_blocks * 512) for file in found)
+    stats = (file.stat() for file in folder.rglob("*") if file.is_file())
+    return sum(min(file.st_size, file.st_blocks * 512) for file in stats)
 
 
 def _copy(source: str, target: str) -> str:

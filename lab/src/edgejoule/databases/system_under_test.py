@@ -283,9 +283,9 @@ class Served(_Driven):
             served.hear(event)
             on_event(event)
 
-        words = [*self.arguments("run", served), *timing_arguments(timing), "--driver-share"]
-        words += quiet_arguments(quiet_s, first=True, last=True)
-        return Driver(words, timing.run_timeout_s + 2 * quiet_s, hear, prefix)
+        arguments = [*self.arguments("run", served), *timing_arguments(timing), "--driver-share"]
+        arguments += quiet_arguments(quiet_s, first=True, last=True)
+        return Driver(arguments, timing.run_timeout_s + 2 * quiet_s, hear, prefix)
 
     def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
         """Loads the data, which the server keeps."""

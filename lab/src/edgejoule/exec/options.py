@@ -81,13 +81,13 @@ def parameters_of(
         raise UsageError("--parameter-step-size needs --parameter-scan")
     if scan:
         return {_parameter(scan[0]): scanned(scan[1], scan[2], step)}
-    found: dict[str, list[Level]] = {}
+    parameters: dict[str, list[Level]] = {}
     for name, values in lists:
         factor = _parameter(name)
-        if factor in found:
+        if factor in parameters:
             raise UsageError(f"--parameter-list {name}: given twice; one list holds all values")
-        found[factor] = levels(split_values(values), name)
-    return found
+        parameters[factor] = levels(split_values(values), name)
+    return parameters
 
 
 def _parameter(name: str) -> str:
@@ -240,11 +240,11 @@ def escaped(text: str, parameters: Sequence[str]) -> str:
 def _distinct(names: Sequence[str]) -> list[str]:
     """Numbers repeated names: a command may be compared with itself."""
     seen: dict[str, int] = {}
-    found = []
+    distinct = []
     for name in names:
         seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found
+        distinct.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return distinct
 
 
 def shell_of(shell: str | None, no_shell: bool) -> str | None:
@@ -282,14 +282,14 @@ def input_of(word: str | None) -> str | None:
     return word
 
 
-def environment_of(words: Sequence[str], own: dict[str, str]) -> dict[str, str]:
+def environment_of(settings: Sequence[str], own: dict[str, str]) -> dict[str, str]:
     """Returns declared variables: NAME=VALUE, or NAME with its value in this process. Raises UsageError."""
-    found = {}
-    for word in words:
+    variables = {}
+    for word in settings:
         name, equals, value = word.partition("=")
         if not name:
             raise UsageError(f"--env {word}: expected NAME=VALUE, or NAME")
         if not equals and name not in own:
             raise UsageError(f"--env {name}: is not set here; give NAME=VALUE")
-        found[name] = value if equals else own[name]
-    return found
+        variables[name] = value if equals else own[name]
+    return variables

@@ -110,11 +110,14 @@ class Result:
 
     def phases(self, row: Row) -> list[PhaseMeans]:
         """Returns the phases of a row's runs, in the order in which they were announced."""
-        found: dict[str, list[Mapping[str, Any]]] = {}
+        facts_by_name: dict[str, list[Mapping[str, Any]]] = {}
         for run in self.runs_of(row):
             for fact in run.facts.get("phases", []):
-                found.setdefault(fact["name"], []).append(fact)
-        return [PhaseMeans(name, *(phases.mean(facts, key) for key in _PHASE_FIGURES)) for name, facts in found.items()]
+                facts_by_name.setdefault(fact["name"], []).append(fact)
+        return [
+            PhaseMeans(name, *(phases.mean(facts, key) for key in _PHASE_FIGURES))
+            for name, facts in facts_by_name.items()
+        ]
 
     def response(self, name: str) -> ResponseFinding | None:
         """Returns a response by its name."""
@@ -200,8 +203,8 @@ def _arithmetic(cell: Cell, done: Sequence[Run], name: str, first: int | None) -
     if name == "power_mean_w":
         values = _linear_power(done) or values
     stage = [value for block, value in values.items() if first is None or block < first]
-    found = describe(list(values.values()), stage=stage)
-    return replace(cell, mean=found.mean, ci=found.ci95)
+    summary = describe(list(values.values()), stage=stage)
+    return replace(cell, mean=summary.mean, ci=summary.ci95)
 
 
 def _linear_power(done: Sequence[Run]) -> dict[int, float] | None:
@@ -296,10 +299,10 @@ def _matches(named: Mapping[str, str], levels: Mapping[str, Level]) -> bool:
 
 def _floor(rows: Sequence[Row], pairs: Sequence[Pair]) -> NoiseFloor | None:
     """Returns the control that differs most from its own command; None without one, or without a comparison."""
-    found = []
+    floors = []
     for control in (row for row in rows if row.control):
         same = next(row for row in rows if {**control.levels, "workload": row.levels["workload"]} == row.levels)
         pair = _pair(pairs, control, same)
         if control.resolved and same.resolved and pair and pair.ratio and pair.ratio_ci:
-            found.append(NoiseFloor(pair.ratio, pair.ratio_ci, pair.significant))
-    return max(found, key=lambda floor: (floor.differs, floor.share), default=None)
+            floors.append(NoiseFloor(pair.ratio, pair.ratio_ci, pair.significant))
+    return max(floors, key=lambda floor: (floor.differs, floor.share), default=None)

@@ -144,6 +144,6 @@ def short_names(labels: Sequence[str]) -> list[str]:
 
 
 def _shortened(label: str) -> str:
-    words = label.split()
-    name = " ".join(words[:_NAME_WORDS])
-    return f"{name[:_NAME_LENGTH]}…" if len(words) > _NAME_WORDS or len(name) > _NAME_LENGTH else name
+    parts = label.split()
+    name = " ".join(parts[:_NAME_WORDS])
+    return f"{name[:_NAME_LENGTH]}…" if len(parts) > _NAME_WORDS or len(name) > _NAME_LENGTH else name

@@ -155,10 +155,12 @@ class DeclaredResponse(BaseModel):
 def regex_complaint(text: str, *, groups: int) -> str | None:
     """Explains why a text is no regular expression with at least that many groups; None if it is one."""
     try:
-        found = re.compile(text).groups
+        group_count = re.compile(text).groups
     except re.error as error:
         return f"is no regular expression: {error}"
-    return None if found >= groups else "has no group: put the figure in parentheses, for example 'tps = ([0-9.]+)'"
+    return (
+        None if group_count >= groups else "has no group: put the figure in parentheses, for example 'tps = ([0-9.]+)'"
+    )
 
 
 def json_steps(path: str) -> list[str | int] | None:
@@ -258,21 +260,21 @@ def located(name: str, folder: Path) -> Path:
 
 def program_of(name: str, folder: Path, path: str | None) -> Path | None:
     """Returns the program of that name or path, or None. path: the PATH of the command's environment."""
-    found = located(name, folder)
+    file = located(name, folder)
     if "/" in name:
-        return found if found.is_file() and os.access(found, os.X_OK) else None
+        return file if file.is_file() and os.access(file, os.X_OK) else None
     on_path = shutil.which(name, path=path)
     return Path(on_path) if on_path else None
 
 
 def why_no_program(name: str, folder: Path) -> str:
     """Returns the complaint about a name or path that `program_of` cannot resolve."""
-    found = located(name, folder)
+    file = located(name, folder)
     if "/" not in name:
         return "no such program here; install it, or give its path"
-    if found.is_dir():
+    if file.is_dir():
         return "is a folder, not a program"
-    return "is not executable" if found.exists() else "does not exist"
+    return "is not executable" if file.exists() else "does not exist"
 
 
 def file_sha256(path: Path) -> str:
@@ -281,8 +283,8 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def shown(words: Words) -> str:
+def shown(command: Words) -> str:
     """Returns a command as a person types it."""
-    if isinstance(words, str):
-        return words
-    return " ".join(word if _PLAIN_WORD.fullmatch(word) else shlex.quote(word) for word in words)
+    if isinstance(command, str):
+        return command
+    return " ".join(word if _PLAIN_WORD.fullmatch(word) else shlex.quote(word) for word in command)

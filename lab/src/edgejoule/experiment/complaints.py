@@ -39,11 +39,11 @@ def complaints(spec: Spec, left_out: Mapping[str, Sequence[Level]] | None = None
 
     left_out: factor -> levels that the file has, where `--set` gave the factor others.
     """
-    found = [*command_complaints(spec), *_settings(spec), *_workloads(spec), *_missing(spec)]
-    found = found or condition_complaints(spec.when, spec.factors, left_out or {})
-    found = found or [*_foreign_properties(spec), *command_design_complaints(spec), *_excluded(spec)]
-    found = found or [*_shared_loads(spec), *_sequential(spec)]
-    return [*found, *_servers(spec), *_clocks(spec), *_analysis(spec)]
+    errors = [*command_complaints(spec), *_settings(spec), *_workloads(spec), *_missing(spec)]
+    errors = errors or condition_complaints(spec.when, spec.factors, left_out or {})
+    errors = errors or [*_foreign_properties(spec), *command_design_complaints(spec), *_excluded(spec)]
+    errors = errors or [*_shared_loads(spec), *_sequential(spec)]
+    return [*errors, *_servers(spec), *_clocks(spec), *_analysis(spec)]
 
 
 def _settings(spec: Spec) -> Iterator[Complaint]:

@@ -64,20 +64,20 @@ def condition_complaints(
     left_out: levels that the spec has and `--set` does not; a rule may name them, it holds nowhere.
     """
     known = {factor: [*levels, *left_out.get(factor, ())] for factor, levels in factors.items()}
-    found: list[Complaint] = []
+    errors: list[Complaint] = []
     for i, rule in enumerate(rules):
         if not rule.conditions():
-            found.append(
+            errors.append(
                 (f"when.{i}", "has no condition; name a factor and its levels, or put the settings in [fixed]")
             )
         for factor, wanted in rule.conditions().items():
-            found += [(f"when.{i}.{factor}", words) for words in _wrong_condition(factor, wanted, known)]
-        found += [
+            errors += [(f"when.{i}.{factor}", words) for words in _wrong_condition(factor, wanted, known)]
+        errors += [
             (f"when.{i}.set.{name}", "is a factor; a setting is either varied or set")
             for name in rule.set
             if name in factors
         ]
-    return found or _conflicts(rules, factors)
+    return errors or _conflicts(rules, factors)
 
 
 def _wrong_condition(factor: str, wanted: Sequence[Level], factors: Mapping[str, Sequence[Level]]) -> Iterator[str]:

@@ -31,9 +31,9 @@ def told(failed: int, succeeded: int, causes: Sequence[Cause]) -> str:
     by_status: Counter[tuple[str, str]] = Counter()
     for cause in causes:
         by_status[cause["operation"], cause["status"]] += cause["count"]
-    words = f"{failed} of {failed + succeeded} operations failed ({_percent(failed / (failed + succeeded))})"
+    message = f"{failed} of {failed + succeeded} operations failed ({_percent(failed / (failed + succeeded))})"
     how = ", ".join(f"{operation} {status} {count}" for (operation, status), count in by_status.most_common())
-    return words + (f": {how}; most often ({causes[0]['count']} times): {causes[0]['words']}" if causes else "")
+    return message + (f": {how}; most often ({causes[0]['count']} times): {causes[0]['words']}" if causes else "")
 
 
 def complaint(failed: int, succeeded: int, share_max: float, causes: Sequence[Cause]) -> str | None:

@@ -167,12 +167,12 @@ class MergedSpec:
 
 def split_setting(word: str) -> tuple[list[str], str]:
     """Splits a `--set` argument into the parts of its key, in TOML's syntax, and its value. Raises UsageError."""
-    found = re.match(rf"\s*({_KEY})\s*=(.*)", word, re.DOTALL)
+    parsed = re.match(rf"\s*({_KEY})\s*=(.*)", word, re.DOTALL)
     try:
-        node: Any = toml_text.loads(f"{found[1]} = 0") if found else None
+        node: Any = toml_text.loads(f"{parsed[1]} = 0") if parsed else None
     except tomllib.TOMLDecodeError:  # an unknown escape sequence
         node = None
-    if found is None or node is None:
+    if parsed is None or node is None:
         raise UsageError(
             f"--set {word}: expected KEY=VALUE, for example --set design.replications=3; a part of the key with other "
             """characters than A-Z, a-z, 0-9, _ and - stands in quotes: --set 'databases."my db".adapter=sqlite'"""
@@ -181,7 +181,7 @@ def split_setting(word: str) -> tuple[list[str], str]:
     while isinstance(node, dict):
         ((part, node),) = node.items()
         parts.append(part)
-    return parts, found[2]
+    return parts, parsed[2]
 
 
 def _prefixes(key: str) -> Iterator[str]:

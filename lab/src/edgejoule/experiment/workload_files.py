@@ -35,7 +35,7 @@ def _folders() -> list[Path]:
 
 def read_workload_file(path: Path) -> dict[str, Level]:
     """Reads properties with their types, and `kind` unless it is YCSB's core. Raises UsageError with the line."""
-    words: dict[str, tuple[int, str]] = {}
+    entries: dict[str, tuple[int, str]] = {}
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -45,13 +45,13 @@ def read_workload_file(path: Path) -> dict[str, Level]:
             name, sep, value = line.partition("=")
             if not sep:
                 raise UsageError(f"{path}:{number}: expected name=value, got {line.strip()!r}")
-            words[name.strip()] = (number, value.strip())
-    kind = words.pop("workload", (0, CORE))[1]
+            entries[name.strip()] = (number, value.strip())
+    kind = entries.pop("workload", (0, CORE))[1]
     kind = CORE if kind.endswith("CoreWorkload") else kind
     if kind not in KINDS:
         raise UsageError(f"{path}: workload={kind}: unknown kind of workload; {nearest(kind, KINDS)}")
     properties: dict[str, Level] = {} if kind == CORE else {"kind": kind}
-    for name, (number, value) in words.items():
+    for name, (number, value) in entries.items():
         if is_option(name):
             properties[name] = _option(value)
             continue
