@@ -19,7 +19,7 @@ _WIDE = 100
 
 
 def print_analysis(out: Console, analysis: AnalysisResult) -> None:
-    """The verdict, then the tables it rests on."""
+    """Prints the verdict, then its tables."""
     out.print()
     out.print(Text(verdict(analysis), style="bold"))
     out.print()
@@ -42,7 +42,7 @@ def print_analysis(out: Console, analysis: AnalysisResult) -> None:
 
 
 def _print_extras(out: Console, analysis: AnalysisResult) -> None:
-    """What was asked for beside the comparison, each with its own heading."""
+    """Prints each optional part beside the comparison under a heading."""
     if analysis.to_best and len(analysis.groups) > 2:
         caption = "Each group against the best of the others (Hsu)"
         print_table(out, analysis_tables.against_best(analysis, TERMINAL, caption))
@@ -56,13 +56,13 @@ def _print_extras(out: Console, analysis: AnalysisResult) -> None:
 
 
 def print_extremes(out: Console, result: AnalysisBy) -> None:
-    """Lowest and highest median of each level."""
+    """Prints the lowest and highest median of each level."""
     caption = f"Lowest and highest median by {result.by}"
     print_table(out, analysis_tables.extremes(result.extremes, result.by, TERMINAL, caption))
 
 
 def print_regression(out: Console, regression: Regression) -> None:
-    """One line per group, and whether they are the same line."""
+    """Prints one line per group, and whether the lines agree."""
     caption = f"{regression.y} = intercept + slope × {regression.x}, n = {regression.n}"
     print_table(out, analysis_tables.lines(regression, TERMINAL, caption, slope="slope", intercept="intercept"))
 
@@ -108,7 +108,7 @@ def _letters_text(analysis: AnalysisResult) -> str:
 
 
 def _df_text(analysis: AnalysisResult) -> str:
-    """The degrees of freedom where all pairs have the same."""
+    """Returns the degrees of freedom if all pairs have the same."""
     values = {pair.df for pair in analysis.pairs}
     if values == {None}:
         return ""

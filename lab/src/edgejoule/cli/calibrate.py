@@ -156,13 +156,13 @@ class _Measured:
 
 
 def _place(folder: Path) -> dict[str, Any]:
-    """When and where stages are driven."""
+    """Returns the date and the machine of the stages."""
     machine = environment.capture(folder)["machine"]
     return {"date": datetime.date.today().isoformat(), "machine": machine}
 
 
 def _borrowed(name: str | None, options: Sequence[str]) -> Meter:
-    """The meter to borrow. Raises MeterError with the reasons, UsageError for a model."""
+    """Returns the meter to borrow. Raises MeterError with the reasons, UsageError for a model."""
     if options and name is None:
         raise UsageError("--meter-option needs --meter NAME")
     candidates = discover(name, {name: _options(options)} if name and options else None)
@@ -180,7 +180,7 @@ def _borrowed(name: str | None, options: Sequence[str]) -> Meter:
 
 
 def _options(settings: Sequence[str]) -> dict[str, Any]:
-    """KEY=VALUE, the value as TOML has it, else as text."""
+    """Parses KEY=VALUE, the value as TOML, else as text."""
     options = {}
     for word in settings:
         key, equals, value = word.partition("=")
@@ -214,7 +214,7 @@ class _Bar:
         self._bars.stop()
 
     def told(self, stage: Stage) -> None:
-        """A stage begins."""
+        """Shows the begin of a stage."""
         left = clock(self._plan.pace.stage_s * (len(self._plan.stages) - self._done))
         self._bars.update(self._task, completed=self._done, description=f"{stage.label:<12}", left=left)
         self._done += 1
@@ -246,7 +246,7 @@ def _metered(plan: _Plan, meter: Meter, as_json: bool) -> _Measured:
 
 
 def _driven_with_markers(plan: _Plan, output: Path) -> dict[str, Any]:
-    """Drive between two markers and keep the stages beside the output."""
+    """Drives the stages between two markers and stores them beside the output."""
     stop_in_order()
     console().print(
         f"Recording on the other device? {len(plan.stages)} stages, about {clock(plan.seconds + 2 * _MARKER_S)}"

@@ -169,7 +169,7 @@ def _marked(meter: Meter) -> tuple[Marker, list[Trace]]:
 
 
 def _drift(relation: ClockRelation) -> dict[str, float]:
-    """Drift of their clock against ours; a ClockRelation's drift is ours against theirs."""
+    """Returns the other clock's drift against this one; a ClockRelation's drift is the reverse."""
     return {"drift_ppm": -relation.drift * 1e6, "drift_uncertainty_k2_ppm": 2 * relation.drift_u * 1e6}
 
 

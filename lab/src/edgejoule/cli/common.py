@@ -53,7 +53,7 @@ class Number(click.FloatRange):
     """A number of an option: within its range, and finite. click lets nan through every range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number, or a usage error."""
+        """Returns the number, or raises a usage error."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value} is no finite number.", param, ctx)
@@ -61,7 +61,7 @@ class Number(click.FloatRange):
 
 
 def parsed_meter_options(settings: Sequence[str]) -> Options:
-    """METER.KEY=VALUE words as discovery takes them; values as TOML, else as text. Raises click.BadParameter."""
+    """Parses METER.KEY=VALUE arguments for discovery; values as TOML, else as text. Raises click.BadParameter."""
     options: Options = {}
     for word in settings:
         name, dot, rest = word.partition(".")
@@ -77,19 +77,19 @@ def parsed_meter_options(settings: Sequence[str]) -> Options:
 
 
 def console() -> Console:
-    """Where results go. In a pipe lines are as long as they need to be."""
+    """Returns the console for results. In a pipe lines are not wrapped."""
     if sys.stdout.isatty():
         return Console(highlight=False)
     return Console(highlight=False, soft_wrap=True, width=PIPE_COLUMNS)
 
 
 def messages() -> Console:
-    """Where progress and errors go: standard error."""
+    """Returns the console for progress and errors: standard error."""
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def echo_json(value: object) -> None:
-    """One JSON document on standard output. NaN and infinity are refused: they are no JSON."""
+    """Prints one JSON document. Rejects NaN and infinity, which JSON does not have."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
@@ -97,7 +97,7 @@ class Commands(click.Group):
     """A group that tells errors of this house in one line, with their exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; EdgejouleError and interrupts become a message and an exit code."""
+        """Runs the command; EdgejouleError and interrupts become a message and an exit code."""
         try:
             return super().invoke(ctx)
         except EdgejouleError as error:
@@ -113,7 +113,7 @@ class Commands(click.Group):
             sys.exit(1)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of use, not of the alphabet."""
+        """Returns the commands in the order of use, not of the alphabet."""
         return list(self.commands)
 
 
@@ -128,11 +128,11 @@ class OnDemand(Commands):
         self.modules, self.removed = modules, removed or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All of them."""
+        """Returns all commands."""
         return list(self.modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import it. Raises UsageError for one that is gone."""
+        """Imports the command. Raises UsageError for a removed one."""
         if cmd_name in self.removed:
             raise UsageError(f"{ctx.command_path} {cmd_name} is gone: {self.removed[cmd_name]}")
         if cmd_name not in self.modules:
@@ -151,13 +151,13 @@ def _current_folder_exists() -> bool:
 
 
 def fail(message: str, code: int) -> NoReturn:
-    """Say what went wrong and end."""
+    """Prints the message and exits with the code."""
     messages().print(f"edgejoule: {message}", markup=False)
     sys.exit(code)
 
 
 def stop_in_order() -> None:
-    """SIGTERM and a lost terminal end a study like Ctrl-C: in order."""
+    """Makes SIGTERM and a lost terminal end a study cleanly, like Ctrl-C."""
 
     def handler(_signal: int, _frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt

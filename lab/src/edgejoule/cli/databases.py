@@ -26,7 +26,7 @@ class _Databases(Commands):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """`databases sqlite` is `databases options sqlite`."""
+        """Resolves `databases sqlite` as `databases options sqlite`."""
         if args and args[0] not in self.commands and not args[0].startswith("-"):
             return "options", self.commands["options"], args
         return super().resolve_command(ctx, args)
@@ -259,7 +259,7 @@ def _all_running(folder: Path) -> list[DatabaseServer]:
 
 
 def _same(server: DatabaseServer) -> DatabaseServer:
-    """The server as it will be started again."""
+    """Returns a new object for the same server, to start it with the same settings."""
     return type(server)(server.folder, {k: v for k, v in server.settings.items() if v != ""}, outlives=True)
 
 

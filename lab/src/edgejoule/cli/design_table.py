@@ -28,16 +28,17 @@ class Setting:
 
     @property
     def source(self) -> str:
-        """FILE:LINE."""
+        """Returns FILE:LINE."""
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     def to_json(self) -> dict[str, Any]:
-        """As `run --dry-run --json` has it."""
+        """Returns the object of `run --dry-run --json`."""
         return {"key": self.key, "value": self.value, "file": self.file, "line": self.line}
 
 
 def settings(reading: SpecReading) -> list[Setting]:
-    """Every key that a file or `--set` states, without databases and workloads that are no level of the design."""
+    """Returns every key that a file or `--set` states, without databases and workloads that are no level of the
+    design."""
     merged, spec = reading.merged, reading.spec
     used = {
         table: [str(level) for level in spec.factors.get(name, [spec.fixed.get(name, "")])]
@@ -55,7 +56,7 @@ def settings(reading: SpecReading) -> list[Setting]:
 
 
 def print_design(out: Console, reading: SpecReading) -> None:
-    """Two tables, factors and fixed values."""
+    """Prints two tables, factors and fixed values."""
     merged = settings(reading)
     factors = [s for s in merged if s.key.startswith("factors.")]
     fixed = [s for s in merged if not s.key.startswith("factors.")]

@@ -89,7 +89,7 @@ def sweep(
 
 @contextlib.contextmanager
 def _naming_files(folder: Path) -> Iterator[None]:
-    """A file that cannot be read or written is a usage error with its name."""
+    """Raises a usage error with the name of a file that cannot be read or written."""
     try:
         yield
     except OSError as error:
@@ -97,7 +97,7 @@ def _naming_files(folder: Path) -> Iterator[None]:
 
 
 def _missing(sweep: sweeps.Sweep, results: sweeps.Results, folder: Path) -> int:
-    """How many points are to be simulated; prints it."""
+    """Prints and returns how many points are to be simulated."""
     missing = sum(point not in results for point in sweep.points)
     reused = len(sweep.points) - missing
     click.echo(f"{len(sweep.points)} simulations, {reused} of them in {folder}" + (": reused" if reused else ""))

@@ -43,7 +43,7 @@ class ExecCommand(click.Command):
     """A command that keeps what stands behind `--` apart: one program with its arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Options and quoted commands before `--`; behind it an argv."""
+        """Parses options and quoted commands before `--`; an argv follows it."""
         if "--" in args:
             place = args.index("--")
             ctx.meta["argv"], args = args[place + 1 :], args[:place]
@@ -142,7 +142,7 @@ class Exec:
         self.argv, self.given = argv, given
 
     def run(self) -> None:
-        """Do what was asked for."""
+        """Runs what the options request."""
         from edgejoule.cli.run import meter_choice
         from edgejoule.exec.spec import spec_text
         from edgejoule.experiment.read import spec_of_text
@@ -204,7 +204,7 @@ class Exec:
         return {kind: target for kind in kinds if (target := self.given[f"export_{kind}"]) is not None}
 
     def _check_exports(self) -> None:
-        """What cannot be written is reported before a minute of measuring."""
+        """Raises UsageError before the measurement for files that cannot be written."""
         exports = self._exports()
         writers = [f"--export-{kind} -" for kind, target in exports.items() if target == "-"]
         writers += ["--json"] if self.given["as_json"] else []
@@ -252,7 +252,7 @@ class Exec:
         self._show(experiment, findings, runs)
 
     def _hint(self, message: str) -> str:
-        """What to do about a command that failed."""
+        """Returns advice on a command that failed."""
         advice = ["--output pipe shows its last lines"] if message.endswith("; its output is discarded") else []
         if _EXIT_CODE.search(message) and not self.given["ignore_failure"]:
             advice.append("--ignore-failure keeps such runs")

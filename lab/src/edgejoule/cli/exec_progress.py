@@ -22,7 +22,7 @@ class ExecProgress(StudyProgress):
         self._start_s = time.monotonic()
 
     def looked(self, words: str, replications: int) -> None:
-        """The result says it; here only the number of runs changes."""
+        """Updates the number of runs; the result reports the decision."""
         if replications < self._blocks:
             self._budget_s = None
         self.expect(replications)

@@ -62,7 +62,7 @@ class IntervalOptions:
 
     @property
     def names_runs(self) -> bool:
-        """An option is set that needs --attach."""
+        """Returns whether an option is set that needs --attach."""
         given = (self.run_number, self.clock_within_s, self.starts)
         return self.primary or self.replace or any(value is not None for value in given)
 
@@ -143,7 +143,7 @@ def _attach(
 
 
 def _meter(run: Run) -> Primary:
-    """The recorder, which is a run's first meter now."""
+    """Returns the recorder, which is now a run's first meter."""
     first = run.meters[0]
     words = f"Energy here is MEASURED: {first['describe']}; attached afterwards."
     return Primary(first["name"], first["describe"], words)

@@ -57,7 +57,7 @@ def meters(profile: str | None, setup_of: str | None, meter_options: Options, as
 
 
 def _show_setup(name: str, as_json: bool) -> None:
-    """How one meter is connected, and what it says here and now."""
+    """Shows how one meter is connected, and its present state on this machine."""
     plugins = {plugin.name: plugin for plugin in entry_points(group=GROUP)}
     if name not in plugins:
         raise UsageError(f"no meter is called {name!r}; known: {', '.join(sorted(plugins)) or 'none'}")

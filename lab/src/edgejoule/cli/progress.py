@@ -95,7 +95,7 @@ class StudyProgress:
         self._bars.update(self._now, total=1.0, completed=0.0, description=f"servers learn {cell}", words="")
 
     def running(self, planned: PlannedRun) -> None:
-        """A run begins: an empty second bar."""
+        """Starts an empty second bar for a run."""
         self._began_s = time.monotonic()
         self._bars.update(self._now, total=1.0, completed=0.0, description=planned.label(), words="starting")
         self._show_plan(planned.block)
@@ -112,7 +112,7 @@ class StudyProgress:
             self._bars.update(self._now, words=_STANDING[event["phase"]])
 
     def power(self, power: LivePower) -> None:
-        """Remember the newest power for the next event."""
+        """Stores the newest power for the next event."""
         self._power_w = power.power_w
 
     def looked(self, words: str, replications: int) -> None:
@@ -121,7 +121,7 @@ class StudyProgress:
         self.expect(replications)
 
     def expect(self, replications: int) -> None:
-        """Only so many replications are made."""
+        """Reduces the number of replications to be made."""
         self._todo = [planned for planned in self._todo if planned.block < replications]
         self._blocks, self._runs = replications, self._done + len(self._todo)
         self._bars.update(self._all, total=self._runs)
@@ -148,7 +148,7 @@ class StudyProgress:
         )
 
     def _left_s(self) -> float | None:
-        """From the mean cost of the same cell where it has run, of all runs else."""
+        """Estimates the time left from the mean cost of the same cell if it has run, else of all runs."""
         seen = [cost for costs in self._cost_s.values() for cost in costs]
         if not seen:
             return None
@@ -180,7 +180,7 @@ def _words(response: ResponseValue) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Time for people: 0:07, 12:30, 1:02:00."""
+    """Formats a duration: 0:07, 12:30, 1:02:00."""
     minutes, rest = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

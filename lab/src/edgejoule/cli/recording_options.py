@@ -60,7 +60,7 @@ class RecordingOptions:
 
     @property
     def columns(self) -> Mapping:
-        """The columns that are named. Raises UsageError."""
+        """Returns the named columns. Raises UsageError."""
         named = {
             Role.POWER: self.power,
             Role.VOLTAGE: self.voltage,
@@ -72,14 +72,15 @@ class RecordingOptions:
         return Mapping(time, roles, self.voltage_v)
 
     def recorder(self, file: Path) -> Recorder:
-        """What recorded the file. Raises UsageError where its accuracy is not stated."""
+        """Returns the recorder of the file. Raises UsageError if its accuracy is not stated."""
         if self.gain_rel is None or self.offset_w is None:
             raise UsageError(f"{file}: state the accuracy of what recorded it: --gain-rel and --offset-w (k=1)")
         return Recorder(self.gain_rel, self.offset_w, Domain(self.domain), self.mean)
 
 
 def option_group(argument: str, group: type, options: Sequence[_Command]) -> Callable[[_Command], _Command]:
-    """A decorator: the command gets the options as one value of the dataclass `group`, which has a field for each."""
+    """Returns a decorator: the command gets the options as one value of the dataclass `group`, which has a field for
+    each."""
 
     def decorate(command: _Command) -> _Command:
         @functools.wraps(command)

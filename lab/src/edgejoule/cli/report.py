@@ -52,7 +52,7 @@ def report(experiment: str, output: Path | None, store: Path, as_json: bool) -> 
 
 
 def write_report(store: Store, experiment: Experiment, findings: Findings, target: Path) -> None:
-    """Write the HTML file; whole, or as it was before. Raises StoreError when it cannot be written."""
+    """Writes the HTML file; on failure the old file stays. Raises StoreError when it cannot be written."""
     text = build(store, experiment, findings)
     scratch = target.with_name(f".{target.name}.part")
     try:
@@ -66,7 +66,7 @@ def write_report(store: Store, experiment: Experiment, findings: Findings, targe
 
 
 def print_verdict(out: Console, findings: Findings) -> None:
-    """The verdict for the terminal: headline, a line per factor and interaction, a line per condition, caveats."""
+    """Prints the verdict: headline, a line per factor and interaction, a line per condition, caveats."""
     out.print(Text(findings.headline, style="bold"))
     for effect in findings.effects if len(findings.effects) > 1 else ():
         out.print(Text.assemble("  ", (effect.lead, "bold"), ": ", effect.text))

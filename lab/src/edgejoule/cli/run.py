@@ -162,7 +162,7 @@ def run(
 
 
 def _chosen(spec: Spec, only: Sequence[str]) -> Callable[[PlannedRun], bool]:
-    """Which runs --only means. Raises UsageError for what is no factor or no level."""
+    """Returns a function that selects the runs of --only. Raises UsageError for an unknown factor or level."""
     wanted: dict[str, list[str]] = {}
     for word in only:
         factor, sep, levels = word.partition("=")
@@ -179,7 +179,7 @@ def _chosen(spec: Spec, only: Sequence[str]) -> Callable[[PlannedRun], bool]:
 
 
 def _check_writable(output: Path) -> None:
-    """Raises StoreError, before anything is measured, when the report cannot be written there."""
+    """Raises StoreError before the study if the report could not be written after it."""
     try:
         tempfile.NamedTemporaryFile(dir=output.parent).close()
     except OSError as error:
@@ -191,7 +191,8 @@ def _choice(spec: Spec, meter: str | None, profile: str | None) -> Choice:
 
 
 def meter_choice(meter: str | None, prefer: Sequence[str], options: Options) -> Choice:
-    """The meter of that name, or the best one in the order of preference. Raises MeterError where it cannot be used."""
+    """Returns the meter of that name, or the best one in the order of preference. Raises MeterError if it cannot be
+    used."""
     choice = choose(meter or list(prefer), options)
     if meter and choice.meter.name != meter:
         raise _cannot_be_used(meter, next(c.availability for c in choice.refused if c.name == meter))
@@ -199,7 +200,7 @@ def meter_choice(meter: str | None, prefer: Sequence[str], options: Options) -> 
 
 
 def _servers_choice(servers: Servers, other: str | None) -> Choice:
-    """Each server's meter. other: that the command line asks for."""
+    """Returns each server's meter. other: the meter that the command line names."""
     if other:
         raise UsageError(f"{other}: with [servers] each server has its own meter; leave --meter and --profile out")
     found = servers.meter.probe()
@@ -214,7 +215,7 @@ def _meter_options(spec: Spec, profile: str | None) -> dict[str, dict[str, Level
 
 
 def _beside(spec: Spec, choice: Choice, profile: str | None) -> list[Meter]:
-    """The further meters that the spec asks for."""
+    """Returns the further meters that the spec names."""
     wanted = [name for name in spec.meter.beside if name != choice.meter.name]
     if not wanted:
         return []  # without looking for every meter a second time
@@ -250,7 +251,7 @@ def _measure(
     say: Console,
     partial: bool,
 ) -> tuple[Experiment, list[Run], bool]:
-    """The experiment, all its runs, and whether there was nothing to do."""
+    """Returns the experiment, all its runs, and whether there was nothing to do."""
     stop_in_order()
     check_free(places)
     check_servers(spec.meter.clocks, clock_token)
@@ -278,7 +279,7 @@ def _measure(
 
 
 def min_ratio_of(meter: Meter) -> float | None:
-    """For modelled joules the smallest ratio that means something; the meter is open."""
+    """Returns for modelled joules the smallest ratio that can be resolved; the meter is open."""
     model_rel = max(channel.model_rel for channel in meter.channels())
     return comparison_min_ratio(2 * model_rel) if model_rel else None
 
@@ -350,9 +351,8 @@ def _print_plan(
 
 
 def _estimate(spec: Spec, plan: Sequence[PlannedRun], store: Path, around_s: float) -> str:
-    """How long the plan may take, from runs of the same cells in the store, else what is certain. around_s: of a run,
-    what is not its work.
-    """
+    """Estimates the plan's duration from runs of the same cells in the store, else its minimum. around_s: a run's time
+    outside its work."""
     seen = _seen_s(spec, store)
     costs = [seen.get(p.label()) for p in plan]
     known = [c for c in costs if c is not None]
@@ -370,7 +370,7 @@ def _estimate(spec: Spec, plan: Sequence[PlannedRun], store: Path, around_s: flo
 
 
 def _certain_s(spec: Spec, run: PlannedRun) -> float | None:
-    """How long a run's work takes, where it ends by time; else None."""
+    """Returns the duration of a run's work if it ends by time; else None."""
     if run.load_percent is not None:
         return spec.timing.level_s
     limit_s = run.properties.get("maxexecutiontime")

@@ -25,7 +25,7 @@ _PADDING = 2
 
 
 def print_table(out: Console, table: Table) -> None:
-    """The caption, the rows, the note. Figures are never torn; a narrow terminal lacks the table's optional columns."""
+    """Prints caption, rows and note. Never breaks a figure; a narrow terminal omits the table's optional columns."""
     kept = _fitting(table, out.width)
     narrow = sum(_natural(table, index) for index in kept) > out.width
     shown = RichTable(
@@ -55,7 +55,7 @@ def print_table(out: Console, table: Table) -> None:
 
 
 def print_bare(out: Console, table: Table) -> None:
-    """Headings and rows alone, without lines: a list."""
+    """Prints headings and rows alone, without lines: a list."""
     shown = RichTable(box=None, pad_edge=False)
     for heading, numeric in zip(table.columns, table.numeric, strict=True):
         shown.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
@@ -65,12 +65,12 @@ def print_bare(out: Console, table: Table) -> None:
 
 
 def cell_text(cell: Cell) -> Text:
-    """A cell with its styles."""
+    """Returns a cell with its styles."""
     return Text.assemble(*(piece if isinstance(piece, str) else _mark(piece) for piece in pieces(cell)))
 
 
 def _fitting(table: Table, width: int) -> list[int]:
-    """The columns that have room: the optional ones go, the first of them first."""
+    """Returns the columns that fit: drops optional ones, the first of them first."""
     kept = list(range(len(table.columns)))
     for index in table.optional:
         if sum(_least(table, i) for i in kept) > width:
@@ -91,7 +91,7 @@ def _rigid(table: Table, index: int) -> bool:
 
 
 def _longest_word(table: Table, index: int) -> int:
-    """The longest word of a column, an indent in front of it included."""
+    """Returns the length of the longest word of a column, an indent in front of it included."""
     texts = [plain(row[index]) for row in table.rows] + [table.columns[index]]
     indented = [len(text) - len(text.lstrip()) + max(map(len, text.split() or [""])) for text in texts]
     return min(_WORD_MAX, max(indented))
