@@ -93,6 +93,11 @@ def without_method(page: str) -> list[str]:
     return bad + [f"trace of run {t['run']}" for t in traces if not METHOD.search(t.get("method", ""))]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _uplot() -> None:
+    assert (ASSETS / "uplot").is_dir(), "uPlot is missing: run make setup"
+
+
 def page_of(make_store, assets: Path = ASSETS, **fields) -> str:
     with make_store(**fields) as store:
         experiment = store.find()
