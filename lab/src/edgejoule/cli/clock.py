@@ -125,8 +125,8 @@ def compare(
 def mark(meter: str | None, as_json: bool) -> None:
     """Make a marker burst (1.6 s of load in a known pattern on all CPUs) and look for it in a meter's trace.
 
-    Tells by how much the trace's times are off this host's, and whether that is within what the meter's clock relation
-    states. Exit code 1 where the two do not agree; a marker that is not visible is told.
+    Prints by how much the trace's times are off this host's, and whether that is within what the meter's clock relation
+    states. Exit code 1 where the two do not agree; a marker that is not visible is reported.
 
     \b
     Examples:
