@@ -105,11 +105,11 @@ def weakest(methods: Iterable[Method]) -> Method:
 
 
 def summed(parts: Sequence[Energy]) -> Energy:
-    """Energy of several channels of one meter and domain. Missing in one is missing in the sum."""
-    require(
-        len({(part.start_ns, part.end_ns, part.domain) for part in parts}) == 1,
-        "energies that are summed are of one interval and one domain",
-    )
+    """Sums the energies of several channels, or of one phase's several intervals, of one meter and domain.
+
+    Missing in one is missing in the sum.
+    """
+    require(len({part.domain for part in parts}) == 1, "energies that are summed are of one domain")
     first = replace(parts[0], method=weakest(part.method for part in parts))
     missing = [part.missing_reason for part in parts if part.missing_reason is not None]
     lines = merged_lines(line for part in parts for line in part.budget)
