@@ -7,7 +7,7 @@ SHELL := /bin/bash
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
 # The fast tests wait for programs half of their time.
-WORKERS := $(shell echo $$((2 * $(JOBS))))
+WORKERS := $(shell echo $$(($(JOBS) + 1)))
 PYTHON := .venv/bin/python
 # -rs: a skipped test is listed with its reason.
 # The JUnit files of a target's tests; tools/skips.py fails when a test was skipped for a reason that is not listed.

@@ -133,7 +133,7 @@ def test_a_model_is_never_asked_for_idle_power_and_the_run_says_why() -> None:
 class Board:
     """A meter whose power is what `watts` says, within a known noise."""
 
-    name, domain, poll_interval_s, run_s_min = "emulated", Domain.BOARD, 0.02, 0.2
+    name, domain, poll_interval_s, run_s_min = "emulated", Domain.BOARD, 0.05, 0.2
 
     def __init__(self, watts: float | None, method: Method = Method.MEASURED, noise_w: float = 0.0) -> None:
         self.watts, self.method, self.noise_w, self.polls = watts, method, noise_w, 0

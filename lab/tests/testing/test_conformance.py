@@ -188,7 +188,7 @@ def test_an_unknown_meter_is_a_usage_error_that_names_the_known_ones() -> None:
 class _Resistor:
     """A steady load on an instrument that reads a little too much."""
 
-    name, method, domain, poll_interval_s = "resistor", Method.MEASURED, Domain.RAIL, 0.02
+    name, method, domain, poll_interval_s = "resistor", Method.MEASURED, Domain.RAIL, 0.1
 
     def __init__(self, power_w: float) -> None:
         self.power_w = power_w
