@@ -185,8 +185,8 @@ double RateSchedule::due_s(const Constant& law, double number) { return number /
 
 RateSchedule::Place RateSchedule::place_of(const Steps& law, double number) {
   auto rounds = std::floor(number / law.end_ops.back());
-  auto rest = number - rounds * law.end_ops.back();
-  if (rest >= law.end_ops.back()) {  // rounding
+  auto rest = std::max(0.0, number - rounds * law.end_ops.back());  // rounding may take it below 0
+  if (rest >= law.end_ops.back()) {                                 // rounding
     ++rounds;
     rest = 0;
   }

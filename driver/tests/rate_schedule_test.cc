@@ -46,6 +46,11 @@ TEST(RateSchedule, steps_follow_each_other_and_begin_again) {
   EXPECT_NEAR(schedule.mean_ops_s(), 300 / 3.5, 1e-9);
 }
 
+// 340 rounds of 0.55 operations are a little more than 187 in floating point.
+TEST(RateSchedule, a_round_that_ends_by_rounding_begins_with_the_first_step_with_operations) {
+  EXPECT_NEAR(static_cast<double>(RateSchedule::parse("steps:0@1,0.5@1.1").due_ns(187)) * 1e-9, 715, 1e-6);
+}
+
 TEST(RateSchedule, a_sine_is_the_inverse_of_its_integral) {
   const auto schedule = RateSchedule::parse("sine:mean=1000,amplitude=900,period=4,phase=0.5");
   constexpr double omega = 2 * std::numbers::pi / 4;
