@@ -221,6 +221,7 @@ TAMPERED: dict[str, tuple[Callable[[Tables], None], str]] = {
     "an event of another time": (first("events", monotonic_ns=1), "monotonic_ns is 1, the event has"),
     "a latency of another measure": (first("latencies", measure="cold"), "measure: Input should be 'service'"),
     "a histogram of nothing": (first("latencies", hdr="AAAA"), "no latency histogram"),
+    "a factor's name as bytes": (first("levels", factor={"base64": "AAAA"}), "levels.factor: expected a text"),
     "a trace that is cut off": (first("readings", readings={"base64": "AQE="}), "damaged"),
     "a trace that unpacks to 50 MB": (first("readings", readings={"base64": BOMB}), "unpacks to too much"),
     "a channel of another domain": (lambda t: t["channels"][0]["channel_json"].update(domain="moon"), "channel_json"),

@@ -117,6 +117,13 @@ def _at(table: str, row: int | None, run: int | None = None) -> Iterator[None]:
         raise ContentError(f"{place}: nested too deep") from error
 
 
+def _factor(name: object) -> str:
+    """Returns the name of a factor, which a damaged bundle may hold as bytes."""
+    if not isinstance(name, str):
+        raise ContentError(f"levels.factor: expected a text, found {name!r}")
+    return name
+
+
 def _first_text(error: ValidationError) -> str:
     """The first thing that is wrong; of alternatives, what the one that comes nearest lacks."""
     first_error = min(error.errors(include_url=False, include_input=True), key=lambda e: -len(e["loc"]))
@@ -175,7 +182,7 @@ def _check_runs(db: sqlite3.Connection, runs: Sequence[sqlite3.Row], spec: Spec)
             block, cell = plan[run.run_index]
             attempts.setdefault(run.run_index, []).append(run.attempt)
             stored = db.execute("SELECT * FROM levels WHERE run_id = ? ORDER BY position", (row["id"],))
-            levels = {r["factor"]: _parsed("level_json", r["level_json"]) for r in stored}
+            levels = {_factor(r["factor"]): _parsed("level_json", r["level_json"]) for r in stored}
             if (run.block, json.dumps(levels)) != (block, json.dumps(cell)):
                 raise ContentError(
                     f"block {run.block} with levels {levels}; its spec plans block {block} with {cell} as run "
