@@ -89,6 +89,8 @@ class Editor {
 
   std::optional<std::string> next(bool continued) {
     continued_ = continued;
+    // el_gets sets raw mode only after it has printed the prompt, and the terminal drops a Ctrl-D typed in between.
+    el_set(edit_, EL_PREP_TERM, 1);
     int bytes = 0;
     const char* line = el_gets(edit_, &bytes);
     if (interruption::pending()) {
