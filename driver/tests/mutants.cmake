@@ -1,5 +1,4 @@
-# Mutants that an assertion must catch: one source of the driver with one piece of text replaced, linked before the
-# library, so that it replaces the library's file, with a program that compares nothing (assertions_scenario.cc).
+# Mutants of the driver that an assertion must catch, with a program that compares nothing (assertions_scenario.cc).
 add_library(driver-scenario OBJECT assertions_scenario.cc)
 target_link_libraries(driver-scenario PRIVATE edgejoule_driver_run edgejoule_flags)
 
@@ -10,26 +9,8 @@ add_test(NAME driver_mutant.none_ends_without_an_assertion COMMAND driver-withou
 
 # message: of the assertion, a regular expression.
 function(driver_mutant name file old new message)
-  get_filename_component(source_path ${CMAKE_CURRENT_SOURCE_DIR}/../${file} ABSOLUTE)
-  get_filename_component(folder ${source_path} DIRECTORY)
-  file(READ ${source_path} source)
-  string(FIND "${source}" "${old}" found)
-  if(found EQUAL -1)
-    message(FATAL_ERROR "driver mutant ${name}: ${file} has no text: ${old}")
-  endif()
-  string(REPLACE "${old}" "${new}" mutated "${source}")
-  set(path ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}.cc)
-  file(CONFIGURE OUTPUT ${path} CONTENT "${mutated}" @ONLY)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source_path})
-  add_executable(driver-mutant-${name} ${path} $<TARGET_OBJECTS:driver-scenario>)
-  set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "-Wno-unused;-Wno-unused-parameter")
-  set_target_properties(driver-mutant-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mutants)
-  target_include_directories(driver-mutant-${name} PRIVATE ${folder})
-  target_link_libraries(driver-mutant-${name} PRIVATE edgejoule_driver_run ZLIB::ZLIB edgejoule_flags)
-  # ctest calls an aborted program a failure whatever it printed.
-  add_test(NAME driver_mutant.${name}_is_caught COMMAND sh -c "\"$0\" 2>&1; true" $<TARGET_FILE:driver-mutant-${name}>)
-  set_tests_properties(driver_mutant.${name}_is_caught PROPERTIES
-    PASS_REGULAR_EXPRESSION "a mistake in the program: .*does not hold: ${message}" TIMEOUT 60)
+  edgejoule_mutant(driver-mutant-${name} ../${file} "${old}" "${new}" TEST driver_mutant.${name}_is_caught
+    MESSAGE "a mistake in the program: .*does not hold: ${message}" LINK driver-scenario edgejoule_driver_run ZLIB::ZLIB)
 endfunction()
 
 driver_mutant(the_largest_latency_is_not_merged run/histogram.cc

@@ -1,27 +1,11 @@
-# Mutants that eco-core-tests must catch: one source of core/ with one piece of text replaced, linked before the library,
-# so that it replaces the library's file.
-function(eco_mutant name file old new)
-  set(source_path ${CMAKE_CURRENT_SOURCE_DIR}/../core/${file})
-  file(READ ${source_path} source)
-  string(FIND "${source}" "${old}" found)
-  if(found EQUAL -1)
-    message(FATAL_ERROR "eco mutant ${name}: ${file} has no text: ${old}")
-  endif()
-  string(REPLACE "${old}" "${new}" mutated "${source}")
-  set(path ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}.cc)
-  file(CONFIGURE OUTPUT ${path} CONTENT "${mutated}" @ONLY)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source_path})
-  add_executable(eco-mutant-${name} ${path} $<TARGET_OBJECTS:eco-core-cases>)
-  set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "-Wno-unused")
-  set_target_properties(eco-mutant-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mutants)
-  target_link_libraries(eco-mutant-${name} PRIVATE eco_core GTest::gtest_main edgejoule_flags)
-  add_dependencies(eco-mutants eco-mutant-${name})
-  # A mutant that ends itself is caught as well.
-  add_test(NAME eco_mutant.${name}_is_caught
-    COMMAND sh -c "test ! -x \"$0\" || \"$0\" --gtest_brief=1 || exit 1" $<TARGET_FILE:eco-mutant-${name}>)
-  set_tests_properties(eco_mutant.${name}_is_caught PROPERTIES WILL_FAIL TRUE TIMEOUT 120)
-endfunction()
+# Mutants of core/ that eco-core-tests must catch.
 add_custom_target(eco-mutants)
+# With further arguments: as edgejoule_mutant's.
+function(eco_mutant name file old new)
+  edgejoule_mutant(eco-mutant-${name} ../core/${file} "${old}" "${new}" TEST eco_mutant.${name}_is_caught
+    LINK eco-core-cases ARGUMENTS --gtest_brief=1 ${ARGN})
+  add_dependencies(eco-mutants eco-mutant-${name})
+endfunction()
 
 eco_mutant(eco_without_equation_2 policy.cc "case PolicyKind::eco:\n        if (!here.stalls) return stay(no_stall_here());"
   "case PolicyKind::eco:")
@@ -85,6 +69,5 @@ eco_mutant(a_worker_that_only_speaks_is_waited_for patience.cc "now_s - moved_s_
 eco_mutant(a_slow_begin_is_taken_for_the_speed patience.cc "elapsed_s = now_s - *began_s_" "elapsed_s = now_s - begin_s_")
 
 # By an assertion, not by a test's comparison.
-eco_mutant(options_name_another_server policy.cc "option{.server = i," "option{.server = i + 1,")
-set_tests_properties(eco_mutant.options_name_another_server_is_caught PROPERTIES
-  WILL_FAIL FALSE PASS_REGULAR_EXPRESSION "a mistake in eco: .*options.i..server == i")
+eco_mutant(options_name_another_server policy.cc "option{.server = i," "option{.server = i + 1,"
+  MESSAGE "a mistake in eco: .*options.i..server == i")

@@ -1,5 +1,5 @@
-# Mutants of the library that an assertion must catch: one source file with one piece of text replaced, linked before a
-# library with assertions (src/modules.h), so that it takes the place of its own, with a program that compares nothing.
+# Mutants of the library that an assertion must catch: linked with a library with assertions (src/modules.h) and with a
+# program that compares nothing.
 lunar_sources(sources)
 add_library(lunar-asserting STATIC ${sources})
 target_compile_features(lunar-asserting PRIVATE c_std_11)
@@ -17,26 +17,8 @@ add_test(NAME lunar_assertion.none_fails_without_a_mutant COMMAND lunar-without-
 
 # condition: of the assertion, a regular expression.
 function(lunar_assertion name file old new condition)
-  file(READ ${CMAKE_CURRENT_SOURCE_DIR}/../src/${file} source)
-  string(FIND "${source}" "${old}" found)
-  if(found EQUAL -1)
-    message(FATAL_ERROR "lunar mutant ${name}: ${file} has no text: ${old}")
-  endif()
-  string(REPLACE "${old}" "${new}" mutated "${source}")
-  set(path ${CMAKE_CURRENT_BINARY_DIR}/mutants/asserted_${name}.c)
-  file(CONFIGURE OUTPUT ${path} CONTENT "${mutated}" @ONLY)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/../src/${file})
-  add_executable(lunar-asserted-${name} ${path} $<TARGET_OBJECTS:lunar-scenario>)
-  set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "-Wno-unused;-Wno-type-limits")
-  set_target_properties(lunar-asserted-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mutants)
-  get_filename_component(room ${file} DIRECTORY)
-  target_include_directories(lunar-asserted-${name} PRIVATE ../src/${room})
-  target_link_libraries(lunar-asserted-${name} PRIVATE lunar-asserting edgejoule_flags)
-  # ctest calls an aborted program a failure whatever it printed.
-  add_test(NAME lunar_assertion.catches_${name}
-    COMMAND sh -c "\"$0\" 2>&1; true" $<TARGET_FILE:lunar-asserted-${name}>)
-  set_tests_properties(lunar_assertion.catches_${name} PROPERTIES
-    PASS_REGULAR_EXPRESSION "a mistake in lunar: ${condition}" TIMEOUT 120)
+  edgejoule_mutant(lunar-asserted-${name} ../src/${file} "${old}" "${new}" TEST lunar_assertion.catches_${name}
+    MESSAGE "a mistake in lunar: ${condition}" LINK lunar-scenario lunar-asserting)
 endfunction()
 
 lunar_assertion(cleaned_frames_count_as_dirty pages/frames.c "  db->frames_dirty--;\n" ""

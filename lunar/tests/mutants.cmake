@@ -1,21 +1,5 @@
-# Mutants of the library that a suite must catch: one source file with one piece of text replaced, linked before the
-# library, so that it takes the place of its own.
+# Mutants of the library that a suite must catch. Further arguments replace the suite's filter.
 function(lunar_mutant_of suite name file old new)
-  file(READ ${CMAKE_CURRENT_SOURCE_DIR}/../src/${file} source)
-  string(FIND "${source}" "${old}" found)
-  if(found EQUAL -1)
-    message(FATAL_ERROR "lunar mutant ${name}: ${file} has no text: ${old}")
-  endif()
-  string(REPLACE "${old}" "${new}" mutated "${source}")
-  set(path ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}.c)
-  file(CONFIGURE OUTPUT ${path} CONTENT "${mutated}" @ONLY)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/../src/${file})
-  add_executable(lunar-mutant-${name} ${path} $<TARGET_OBJECTS:lunar-${suite}>)
-  set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "-Wno-unused;-Wno-type-limits")
-  set_target_properties(lunar-mutant-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mutants)
-  get_filename_component(room ${file} DIRECTORY)
-  target_include_directories(lunar-mutant-${name} PRIVATE ../src/${room})
-  target_link_libraries(lunar-mutant-${name} PRIVATE lunar_emubd lunar_posix GTest::gtest_main edgejoule_flags)
   set(arguments ${ARGN})
   if(NOT arguments)
     set(arguments --gtest_filter=*${suite}.*)
@@ -23,10 +7,8 @@ function(lunar_mutant_of suite name file old new)
   if(NOT suite STREQUAL EveryCut)
     list(APPEND arguments --gtest_fail_fast)
   endif()
-  # A mutant that ends itself is caught as well.
-  add_test(NAME lunar_mutant.${name}_is_caught
-    COMMAND sh -c "test ! -x \"$0\" || \"$0\" \"$@\" || exit 1" $<TARGET_FILE:lunar-mutant-${name}> ${arguments})
-  set_tests_properties(lunar_mutant.${name}_is_caught PROPERTIES WILL_FAIL TRUE TIMEOUT 120)
+  edgejoule_mutant(lunar-mutant-${name} ../src/${file} "${old}" "${new}" TEST lunar_mutant.${name}_is_caught
+    LINK lunar-${suite} lunar_emubd lunar_posix GTest::gtest_main ARGUMENTS ${arguments})
 endfunction()
 
 if(EDGEJOULE_SANITIZE MATCHES thread)
