@@ -5,6 +5,11 @@
 namespace eco {
 namespace {
 
+// A new member of the state needs a field in the message, which is sent and stored.
+static_assert(sizeof(LinearModel::State) ==
+              (LinearModel::terms_max * (1 + LinearModel::terms_max) + 3) * sizeof(double));
+static_assert(sizeof(CompactionModel::State) == 2 * sizeof(LinearModel::State));
+
 void write(const LinearModel::State& state, proto::RegressionState& message) {
   message.mutable_coefficients()->Assign(state.coefficients.begin(), state.coefficients.end());
   message.mutable_covariance()->Assign(state.covariance.begin(), state.covariance.end());

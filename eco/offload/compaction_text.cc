@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstring>
 #include <set>
 #include <sstream>
@@ -60,6 +61,7 @@ class Members {
 };
 
 std::string_view body_of(std::string_view text) {
+  static_assert(std::endian::native == std::endian::little, "RocksDB writes the lowest byte first");
   std::uint32_t format = 0;
   if (text.size() <= sizeof format) throw Malformed("it is too short");
   std::memcpy(&format, text.data(), sizeof format);

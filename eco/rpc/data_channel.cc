@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <utility>
 
 namespace eco {
@@ -18,6 +19,9 @@ namespace {
 constexpr int handshake_ms = 2000;
 constexpr std::size_t tls_buffer_bytes = 128 << 10;
 constexpr unsigned char cipher_id[] = {0x13, 0x01};  // TLS_AES_128_GCM_SHA256
+
+// A frame's lengths have 4 bytes, and protobuf takes lengths as int.
+static_assert(DataChannel::message_bytes_max <= INT_MAX && DataChannel::payload_bytes_max <= UINT32_MAX);
 
 void put(std::string& text, std::size_t value) {
   for (int shift = 0; shift < 32; shift += 8) text += static_cast<char>(value >> shift & 0xff);

@@ -3,12 +3,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdint>
 #include <cstring>
 
 #include "tcp.h"
 
 namespace eco {
+
+static_assert(MessagePipe::bytes_max <= INT_MAX);  // protobuf takes lengths as int
 
 MessagePipe::~MessagePipe() { ::close(fd_); }
 

@@ -7,7 +7,9 @@
 // The program ends at the end of standard input. filestream.py in lab is the reader.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace edgejoule::sampler {
 
@@ -22,7 +24,9 @@ struct Reading {
   std::int32_t error = 0;     // 0, an errno or one of the codes above
   std::uint32_t skipped = 0;  // deadlines missed before this row
 };
-static_assert(sizeof(Reading) == 24);
+static_assert(sizeof(Reading) == 24 && offsetof(Reading, t_ns) == 0 && offsetof(Reading, value) == 8 &&
+              offsetof(Reading, error) == 16 && offsetof(Reading, skipped) == 20);
+static_assert(std::is_trivially_copyable_v<Reading> && std::is_standard_layout_v<Reading>);
 
 struct FrameHeader {
   std::uint32_t magic = 0x31534a45;  // "EJS1"
@@ -30,6 +34,8 @@ struct FrameHeader {
   std::uint32_t columns = 0;  // values per row: one for a file with a number, two for a file of CPU times
   std::uint32_t full = 0;     // rows dropped since the last frame because the buffer was full
 };
-static_assert(sizeof(FrameHeader) == 16);
+static_assert(sizeof(FrameHeader) == 16 && offsetof(FrameHeader, magic) == 0 && offsetof(FrameHeader, rows) == 4 &&
+              offsetof(FrameHeader, columns) == 8 && offsetof(FrameHeader, full) == 12);
+static_assert(std::is_trivially_copyable_v<FrameHeader> && std::is_standard_layout_v<FrameHeader>);
 
 }  // namespace edgejoule::sampler

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <span>
 
+#include "check.h"
 #include "reading.h"
 #include "schedule.h"
 #include "watched_file.h"
@@ -54,6 +55,7 @@ class Rows {
   }
 
   [[nodiscard]] int write_to(int answers) {
+    SAMPLER_CHECK(readings_.size() % columns_ == 0, readings_.size(), columns_);
     FrameHeader header;
     header.rows = static_cast<std::uint32_t>(readings_.size() / columns_);
     header.columns = static_cast<std::uint32_t>(columns_);
@@ -109,6 +111,7 @@ void read_row(std::vector<WatchedFile>& files, Rows& rows, std::uint32_t skipped
 }  // namespace
 
 int sample(const Order& order, int requests, int answers) {
+  SAMPLER_CHECK(order.interval_ns > 0, order.interval_ns);
   std::vector<WatchedFile> files(order.files.begin(), order.files.end());
   std::size_t columns = 0;
   for (const WatchedFile& file : files) columns += file.values();

@@ -3,12 +3,16 @@
 
 #include <cstdint>
 
+#include "check.h"
+
 namespace edgejoule::sampler {
 
 class Schedule {
  public:
   // interval_ns: above 0.
-  Schedule(std::int64_t start_ns, std::int64_t interval_ns) : next_ns_(start_ns), interval_ns_(interval_ns) {}
+  Schedule(std::int64_t start_ns, std::int64_t interval_ns) : next_ns_(start_ns), interval_ns_(interval_ns) {
+    SAMPLER_CHECK(interval_ns > 0, interval_ns);
+  }
 
   [[nodiscard]] std::int64_t next_ns() const { return next_ns_; }
 

@@ -3,11 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cassert>
 #include <cerrno>
 #include <string_view>
 #include <utility>
 
+#include "check.h"
 #include "cpu_times.h"
 #include "whole_number.h"
 
@@ -48,7 +48,7 @@ WatchedFile::WatchedFile(WatchedFile&& other) noexcept
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 void WatchedFile::read(std::span<Reading> readings, std::int64_t now_ns) {
-  assert(readings.size() == values());
+  SAMPLER_CHECK(readings.size() == values(), readings.size(), values());
   if (const std::int32_t error = read_text(now_ns); error != error_none) {
     fail(readings, error);
     return;

@@ -18,6 +18,10 @@ TEST(Schedule, deadlines_that_have_passed_are_skipped_and_counted) {
   EXPECT_EQ(schedule.next_ns(), 1400);
 }
 
+TEST(ScheduleDeathTest, an_interval_of_0_ends_the_process) {
+  EXPECT_DEATH(Schedule(1000, 0), "does not hold: interval_ns > 0");
+}
+
 TEST(Schedule, a_deadline_that_is_just_now_counts_as_passed) {
   Schedule schedule(1000, 100);
   EXPECT_EQ(schedule.advance(1100), 1U);

@@ -84,6 +84,11 @@ TEST(WatchedFile, cpu_times_of_many_cpus_are_read_whole) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(read_cpu_times(file)[0].value, 2000);
 }
 
+TEST(WatchedFileDeathTest, one_reading_for_two_values_ends_the_process) {
+  WatchedFile file({"/proc/stat", Content::cpu_times});
+  EXPECT_DEATH(static_cast<void>(read(file, 0)), "does not hold: readings.size\\(\\) == values\\(\\);.* = 1 2;");
+}
+
 TEST(WatchedFile, the_cpu_times_of_this_machine_can_be_read) {
   WatchedFile file({"/proc/stat", Content::cpu_times});
   const auto readings = read_cpu_times(file);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "adapters/data_directory.h"
+#include "system/check.h"
 #include "system/memory_size.h"
 #include "system/system.h"
 
@@ -29,7 +30,8 @@ std::string_view name_of_type(std::uint8_t type) {
 
 lunar_column column(std::string_view name, std::uint8_t type, std::uint8_t flags) {
   lunar_column made{};
-  std::memcpy(made.name, name.data(), name.size());  // settings checked the length; a terminating zero follows
+  EJ_CHECK(name.size() < sizeof made.name, name, sizeof made.name);  // a terminating zero follows
+  std::memcpy(made.name, name.data(), name.size());
   made.type = type;
   made.flags = flags;
   return made;

@@ -64,6 +64,8 @@ struct Text {
   char local[16];
   ~Text() {}
 };
+static_assert(offsetof(Text, bytes) == sizeof(void*) && offsetof(Text, local) == 2 * sizeof(void*) &&
+              sizeof(Text) == 2 * sizeof(void*) + 16);
 
 using Open = Status (*)(const void* options, const void* name, void* db);
 using OpenFamilies = Status (*)(const void* options, const void* name, const void* families, void* handles, void* db);

@@ -55,6 +55,8 @@ std::function<eco::Statistics()> eco_attach(rocksdb::DBOptions& options, const e
 
 namespace {
 
+static_assert(sizeof(std::string) == 2 * sizeof(void*) + 16, "preload.cc reads a string that RocksDB returns");
+
 using Say = void (*)(const char* text);
 
 struct ProcessSettings {
