@@ -1,7 +1,8 @@
 # Mutants: copies of a source with one piece of text replaced. A test demands that each is caught.
 include_guard(GLOBAL)
 
-# Writes the copy and sets path_variable to its path. Fails where the source lacks the text.
+# Writes the copy to the folder mutants/ or one below it and sets path_variable to its path. Fails where the source lacks
+# the text.
 function(edgejoule_mutated path_variable name source old new)
   get_filename_component(source ${source} ABSOLUTE)
   file(READ ${source} text)
@@ -14,20 +15,30 @@ function(edgejoule_mutated path_variable name source old new)
   set(path ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}${extension})
   file(CONFIGURE OUTPUT ${path} CONTENT "${text}" @ONLY)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-  set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "-Wno-unused;-Wno-unused-parameter;-Wno-type-limits")
+  set_property(SOURCE ${path} PROPERTY COMPILE_OPTIONS -Wno-unused -Wno-unused-parameter -Wno-type-limits)
   set(${path_variable} ${path} PARENT_SCOPE)
 endfunction()
 
 # Adds the program `name` and the test TEST. The program links the copy before the library, so that the copy replaces the
 # library's file.
 # LINK: the program's object library and the library. OPTIONS: compile the copy. ARGUMENTS: of the program.
+# BESIDE: for a header, sources of its folder that are compiled with it and headers through which they include it.
 # The test passes if the program fails. With MESSAGE, a regular expression: if the program prints it, for an
 # assertion. With UNCAUGHT: if the program succeeds, for a copy without a mistake.
 function(edgejoule_mutant name source old new)
-  cmake_parse_arguments(PARSE_ARGV 4 MUTANT UNCAUGHT "TEST;MESSAGE" "LINK;OPTIONS;ARGUMENTS")
-  edgejoule_mutated(path ${name} ${source} "${old}" "${new}")
-  add_executable(${name} ${path})
+  cmake_parse_arguments(PARSE_ARGV 4 MUTANT UNCAUGHT "TEST;MESSAGE" "LINK;OPTIONS;ARGUMENTS;BESIDE")
   get_filename_component(folder ${source} DIRECTORY)
+  if(MUTANT_BESIDE)
+    get_filename_component(header ${source} NAME_WE)
+    edgejoule_mutated(path ${name}-sources/${header} ${source} "${old}" "${new}")
+    foreach(file ${MUTANT_BESIDE})
+      configure_file(${folder}/${file} mutants/${name}-sources/${file} COPYONLY)
+      list(APPEND path ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}-sources/${file})
+    endforeach()
+  else()
+    edgejoule_mutated(path ${name} ${source} "${old}" "${new}")
+  endif()
+  add_executable(${name} ${path})
   target_include_directories(${name} PRIVATE ${folder})
   target_compile_options(${name} PRIVATE ${MUTANT_OPTIONS})
   target_link_libraries(${name} PRIVATE ${MUTANT_LINK} edgejoule_flags)

@@ -10,7 +10,8 @@ add_test(NAME driver_mutant.none_ends_without_an_assertion COMMAND driver-withou
 # message: of the assertion, a regular expression.
 function(driver_mutant name file old new message)
   edgejoule_mutant(driver-mutant-${name} ../${file} "${old}" "${new}" TEST driver_mutant.${name}_is_caught
-    MESSAGE "a mistake in the program: .*does not hold: ${message}" LINK driver-scenario edgejoule_driver_run ZLIB::ZLIB)
+    MESSAGE "a mistake in the program: .*does not hold: ${message}" LINK driver-scenario edgejoule_driver_run ZLIB::ZLIB
+    ${ARGN})
 endfunction()
 
 driver_mutant(the_largest_latency_is_not_merged run/histogram.cc
@@ -33,3 +34,21 @@ driver_mutant(keys_begin_one_too_high workload/core/zipfian.cc
   ": first_(first), places_" ": first_(first + 1), places_" "number - requests_.first < requests_.count")
 driver_mutant(operations_are_due_in_a_pause run/rate_schedule.cc
   "std::ranges::upper_bound(law.end_ops, rest)" "std::ranges::lower_bound(law.end_ops, rest)" "step < law.steps.size")
+
+# Of the key distributions. The client of YCSB's core workload includes the header.
+function(driver_keys_mutant name old new message)
+  driver_mutant(${name} workload/core/key_chooser.h "${old}" "${new}" "${message}" BESIDE core_workload.h core_client.h core_client.cc)
+endfunction()
+driver_keys_mutant(uniform_keys_end_one_too_high "random.below(requests_.count);\n      case" "random.below(requests_.count + 1);\n      case"
+  "number - requests_.first < requests_.count")
+driver_keys_mutant(zipfian_keys_begin_at_0 "return requests_.first + zipfian_" "return zipfian_" "number >= requests_.first")
+driver_keys_mutant(latest_key_is_yet_to_be_inserted "latest_.next(random, end - 1)" "latest_.next(random, end)" "number < end")
+driver_keys_mutant(the_hot_set_counts_twice "random.below(requests_.count - requests_.hot)" "random.below(requests_.count)"
+  "number - requests_.first < requests_.count")
+driver_keys_mutant(exponential_ages_begin_at_0 "return end - 1 - std::min" "return end - std::min" "number < end")
+driver_keys_mutant(sequential_keys_do_not_begin_again "if (position_ >= requests_.count) position_ -= requests_.count;" ""
+  "position_ < requests_.count")
+driver_mutant(the_ranges_of_mixgraph_begin_at_1 workload/db_bench/mixgraph_law.cc
+  "range_keys_ * ranges_->place(draws[i])" "range_keys_ * (ranges_->place(draws[i]) + 1)" "keys.i. < parameters_.keys")
+driver_mutant(sequential_reads_end_one_row_late workload/sqlite_bench/read_clients.cc
+  "sequential_ && place_ >= rows_" "sequential_ && place_ > rows_" "row < rows_")

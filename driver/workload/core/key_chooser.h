@@ -103,7 +103,10 @@ class KeyChooser {
       case KeyLaw::exponential:
         EJ_CHECK(number < end, number, end);
         return;
-      default:
+      case KeyLaw::uniform:
+      case KeyLaw::zipfian_of_records:
+      case KeyLaw::hotspot:
+      case KeyLaw::sequential:
         EJ_CHECK(number - requests_.first < requests_.count, number, requests_.first, requests_.count);
     }
   }
