@@ -1,4 +1,4 @@
-// The query cache: what it answers is what the table has, whatever happened to the row meanwhile.
+// The query cache returns the table's row after any change of it.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -56,7 +56,7 @@ class Cached {
     open();
   }
 
-  // A key as the table has it; what it points to stays.
+  // Returns a key of the table's type; the text stays valid until the next call.
   lunar_value key(int number) {
     if (schema_.columns[1].type != LUNAR_TEXT) return integer(number);
     key_ = "key " + std::to_string(number);
@@ -113,7 +113,7 @@ TEST_P(CacheBesideAModel, gives_what_the_table_has) {
   const auto below = [&](std::uint64_t n) { return static_cast<int>(random() % n); };
   Cached world(schema_of(kind.index, kind.key, kind.ring), 16, kind.mode);
   std::map<int, std::string> model, before;
-  std::vector<int> age;  // the ring's rows, the oldest first
+  std::vector<int> age;  // the ring's rows, oldest first
   bool transaction = false;
   std::uint32_t hits = 0;
   const auto evict = [&] {

@@ -1,4 +1,4 @@
-// lunar_check finds nothing after random lives, and each damage that is made by hand.
+// lunar_check reports nothing after random lives, and reports each deliberate damage.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
              800}),
     [](const auto& of) { return of.param.name; });
 
-// A world that has what the damage needs.
+// Returns a world with the structures that the damage needs.
 std::unique_ptr<World> world_to_damage(const damage& damage) {
   const Options options{
       .sectors = 2048, .buffer_bytes = 16384, .keys = 400, .text_bytes_max = 600, .index = damage.index};
@@ -121,14 +121,14 @@ TEST(CheckDamage, of_every_kind_is_found_and_distinguished_from_the_others) {
   }
 }
 
-// Told, and neither written to nor met for ever.
+// The damage is reported, nothing is written to it, and no call loops on it.
 TEST(CheckDamage, of_secondary_indexes_is_found_and_survived) {
   for (unsigned i = 0; i < index_damage_count; ++i) {
     World world({.mode = LUNAR_MODE_DATA, .sectors = 1024, .log_bytes = 160 * 512, .keys = 60, .secondary = 2}, 1);
     for (int step = 0; step < 100; ++step) ASSERT_EQ(world.step(), 0);
     ASSERT_EQ(lunar_index_drop(&world.db, "tree by number"), 0);
     ASSERT_EQ(lunar_index_create(&world.db, "rows", "another", 2, LUNAR_INDEX_HASH), 0);
-    for (int again = 0; again < 2; ++again) {  // the second time without images that would heal
+    for (int again = 0; again < 2; ++again) {  // then the log has no page images, which would repair the damage
       ASSERT_EQ(lunar_unmount(&world.db), 0);
       ASSERT_EQ(world.mount(), 0);
     }
@@ -160,7 +160,7 @@ TEST(CheckDamage, is_absent_where_none_was_made) {
   }
 }
 
-// An allocation map that is damaged may give out, or take back, what is in use.
+// A damaged allocation map may allocate or free a page in use.
 TEST(PinnedFrame, is_neither_made_again_nor_forgotten) {
   World world({.sectors = 1024}, 1);
   ASSERT_EQ(lunar_checkpoint(&world.db), 0);
@@ -191,7 +191,7 @@ TEST(CheckInModeNone, finds_nothing_after_a_sync_and_a_cut) {
   }
 }
 
-// What another mode leaves open, mode none fills without a log: nothing of it may be repeated.
+// Mode none fills an extent that another mode left open, without a log: recovery must not repeat the older log.
 TEST(CheckInModeNone, finds_nothing_after_another_mode_a_sync_and_a_cut) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     World world({.mode = LUNAR_MODE_NONE, .sectors = 2048, .keys = 40}, seed);

@@ -24,7 +24,7 @@ class Campaign {
  public:
   Campaign(const Kind& kind, std::size_t wanted) : kind_(kind), wanted_(wanted) {}
 
-  // One world's workload, with at most so many distinct cuts in it.
+  // Runs one world's workload with at most `cuts_max` distinct cuts.
   void life(std::uint64_t seed, std::size_t cuts_max);
 
   bool ends() const { return distinct_.size() >= wanted_ || !tally.not_permitted.empty(); }
@@ -58,11 +58,11 @@ class Campaign {
   Options options_;
   std::uint64_t seed_ = 0, place_ = 0;
   std::size_t life_end_ = 0;       // distinct cuts at which the life ends
-  std::vector<State> before_;      // what is permitted without the operation under way
-  std::vector<Outcome> pending_;   // other outcomes, to be judged when the operation has ended
-  std::uint64_t recovery_at_ = 0;  // the power goes at this change of the recovery, or at the first flush from it on
+  std::vector<State> before_;      // permitted without the pending operation
+  std::vector<Outcome> pending_;   // other outcomes, judged after the operation
+  std::uint64_t recovery_at_ = 0;  // the power fails at this change of the recovery, or at the first flush from it on
   bool recovery_at_flush_ = false;
-  std::uint32_t recovery_changes_ = 20;  // of the last recovery that came to its end
+  std::uint32_t recovery_changes_ = 20;  // of the last complete recovery
 };
 
 void Campaign::life(std::uint64_t seed, std::size_t cuts_max) {
@@ -79,7 +79,7 @@ void Campaign::life(std::uint64_t seed, std::size_t cuts_max) {
   world.device.before_change_context = this;
   life_end_ = std::min(wanted_, distinct_.size() + cuts_max);
   ++tally.worlds;
-  // The cuts of a short life are not always those of its first steps.
+  // A short life's cuts begin at a random step, so that they are not always those of its first steps.
   const std::uint32_t steps = 60, quiet = cuts_max < 2000 ? world.random(20) : 0;
   for (std::uint32_t step = 0; step < steps && distinct_.size() < life_end_ && tally.not_permitted.empty(); ++step) {
     if (step == quiet)
@@ -105,7 +105,7 @@ void Campaign::before_change() {
   if (world_->device.unsynced_count > 2) times(kind_.few_lost_at_flush, Loss::few_sectors);
 }
 
-// What survives when one sector or a few are lost: of the unflushed writes all others.
+// Returns the unflushed sectors that survive the loss of one sector or a few.
 std::vector<std::uint8_t> Campaign::survivors(Loss loss) {
   const std::uint32_t count = reader_->device.unsynced_count;
   std::vector<std::uint8_t> stays(count, 1);
@@ -121,7 +121,7 @@ void Campaign::lose(Loss loss) {
     emubd_cut_to(&reader_->device, survivors(loss).data());
 }
 
-// Of the sectors that might have been lost; what the others have follows from the place.
+// Returns a hash of the sectors that the cut may have lost; the place determines the content of the others.
 std::uint64_t Campaign::content(std::uint64_t place, const std::vector<std::uint32_t>& sectors) const {
   const emubd& device = reader_->device;
   std::uint64_t sum = mixed(place);
@@ -132,7 +132,7 @@ std::uint64_t Campaign::content(std::uint64_t place, const std::vector<std::uint
   return mixed(sum);
 }
 
-// Chooses where in the next recovery the power goes.
+// Chooses the next recovery's cut.
 void Campaign::arm_recovery() {
   recovery_at_ = 1 + reader_->random(recovery_changes_ + 2);
   recovery_at_flush_ = reader_->random(2) == 0;
@@ -144,7 +144,7 @@ void Campaign::before_recovery_change() {
   if (!recovery_at_flush_ || device.syncing != 0) device.cut_at = device.changes + 1;
 }
 
-// The error of the last mount, which no cut has ended.
+// Returns the error of the last mount, which no cut interrupted.
 int Campaign::cut_and_mount(Loss loss) {
   World& reader = *reader_;
   std::uint64_t place = seed_ * 1'000'003 + place_;

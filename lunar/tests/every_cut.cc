@@ -1,8 +1,8 @@
-// lunar-every-cut CUTS [SEED [NAME]]: takes the power away at the writes and flushes of many workloads, until CUTS
-// different cuts were tried in all kinds of worlds (or those whose name begins so) together. Prints a line for each
-// kind. Every outcome is one that the mode permits (FORMAT.md, "What a power cut may leave"); mode none promises only
-// that mounting and reading end. Exit code 1: an outcome was not permitted, and its kind ended there. The same CUTS
-// with the seed and the kind's name that are told then begin with that world.
+// lunar-every-cut CUTS [SEED [NAME]]: cuts the power at the writes and flushes of many workloads, until CUTS distinct
+// cuts were made in all kinds of worlds together, or in the kinds whose name begins with NAME. Prints a line for each
+// kind. Every outcome must be one that the mode permits (FORMAT.md, "What a power cut may leave"); mode none promises
+// only that mounting and reading end. Exit code 1: an outcome was not permitted, and its kind ended there. The same
+// CUTS with the printed seed and kind begin with that world.
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,10 +18,10 @@
 namespace lunar_test {
 namespace {
 
-// A stage of a sector, and so many frames.
+// Returns the buffer for a stage of one sector and this many frames.
 constexpr std::size_t buffer_of(std::size_t frames) { return 512 + frames * (512 + 24); }
 
-// A small table: each operation meets a checkpoint or a spill soon.
+// With a small table operations soon run into a checkpoint or a spill.
 std::vector<Setting> small_worlds() {
   const std::size_t least = LUNAR_BUFFER_BYTES_MIN(512);
   return {
@@ -34,7 +34,7 @@ std::vector<Setting> small_worlds() {
       {"metadata, 16 KiB", {.mode = LUNAR_MODE_METADATA, .buffer_bytes = 16384, .atomic_sectors = true}},
       {"disorder", {.mode = LUNAR_MODE_DISORDER, .buffer_bytes = 4096, .atomic_sectors = true}},
       {"none", {.mode = LUNAR_MODE_NONE, .buffer_bytes = 4096}},
-      // Frames enough that pages stay in them after a spill, and too few to hold all.
+      // Enough frames that pages stay after a spill, too few to hold all.
       {"full, 8 frames, tree",
        {.mode = LUNAR_MODE_FULL,
         .sectors = 512,
@@ -69,11 +69,11 @@ std::vector<Setting> small_worlds() {
   };
 }
 
-// What differs from one world of a kind to the next: the buffer, the log, the index and the length of rows.
+// Draws the properties that differ between worlds of one kind: buffer, log, index and row length.
 Options drawn(Options options, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto one_of = [&random](const auto& values) { return values[random() % values.size()]; };
-  // What three indexes and a ring need: 7 + 2 (unit + 18 + 24 n) sectors.
+  // Three indexes and a ring need 7 + 2 (unit + 18 + 24 n) sectors.
   constexpr std::uint32_t log_sectors[] = {64, 72, 104, 128, 192, 256, 384, 512, 1024, 2048, 4096};
   const std::uint32_t log_min = options.secondary == 0 ? 64 : options.secondary == 1 ? 128 : 256;
   constexpr std::size_t buffers[] = {
@@ -101,8 +101,7 @@ Kind large(const char* name, const Options& options, std::size_t share) {
           .checks = true};
 }
 
-// Few frames, short units of the log, transactions of a few spills: recoveries spill too, and are cut off again and
-// again.
+// Few frames, short units of the log, transactions of a few spills: recoveries spill too, and are cut repeatedly.
 Kind recoveries(const char* name, const Options& options) {
   Kind kind = large(name, options, 2);
   kind.options = [options](std::uint64_t seed) {
@@ -117,7 +116,7 @@ Kind recoveries(const char* name, const Options& options) {
   return kind;
 }
 
-// A volume as lunar_format makes it by default on 8 MB, with a thousand rows.
+// The default volume of lunar_format on 8 MB, with a thousand rows.
 Kind default_volume(const char* name, std::uint32_t log_bytes) {
   const Options options = {.sectors = 16384,
                            .buffer_bytes = 16384,

@@ -1,5 +1,5 @@
-// A flush fails once, as fdatasync does on Linux: what it was for stays in the device's cache, is read from there, and
-// no later flush writes it. Why lunar.h wants a driver that reads the medium after that, and that this is enough.
+// A flush fails once, as fdatasync does on Linux: the data stay in the cache, are read from there, and no later flush
+// writes them. This shows why lunar.h requires a driver that reads the medium afterwards, and that this suffices.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class CachedDevice {
   }
 
   lunar_config config{};
-  int failing_flush = -1;  // after so many that succeed; -1: none
+  int failing_flush = -1;  // number of successful flushes before the failing one; -1: none fails
 
  private:
   int flush() {
@@ -61,8 +61,8 @@ class CachedDevice {
   std::vector<std::uint64_t> buffer_ = std::vector<std::uint64_t>(512);
 };
 
-// What a program does by GUIDE.md: after the failure unmount, mount, and go on. Then the power goes. What is wrong
-// then, in words.
+// A program that follows GUIDE.md: after the failure it unmounts, mounts and continues. Then the power fails. run()
+// returns the fault as text, or "".
 class Program {
  public:
   Program(Cache cache, lunar_mode mode, std::uint32_t text_bytes) : device_(cache, mode), text_(text_bytes, 'x') {}

@@ -1,7 +1,7 @@
-// The device fails, at every call of a workload in turn: once, for a while, from then on, or in some sectors for good.
-// Every result is a documented one and names the request that failed. A handle that goes on shows the state before the
-// operation that failed; one that does not refuses every call until the next mount. What was acknowledged as durable is
-// there after the mount and after a cut. A replay: LUNAR_SEED=N.
+// The device fails at every call of a workload in turn: once, for a while, from then on, or in some sectors
+// permanently. Every error is documented and names the failed request. A handle that stays usable shows the state
+// before the failed operation; any other refuses every call until the next mount. Durable rows survive the mount and a
+// power cut. LUNAR_SEED=N replays a run.
 #include <gtest/gtest.h>
 
 #include "values.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t always = UINT64_MAX;
 
-// No failure while it lives.
+// Suspends the device's failures during its lifetime.
 class Healthy {
  public:
   explicit Healthy(emubd& device)
@@ -36,7 +36,7 @@ class Healthy {
   std::vector<std::uint8_t> bad_;
 };
 
-// One workload on a device that fails; wrong: what should not have been, in words.
+// One workload on a failing device; `wrong` describes the first fault.
 class Trial {
  public:
   Trial(const Options& options, std::uint64_t seed) : world(options, seed) { emubd_reset(&world.device); }
@@ -49,7 +49,7 @@ class Trial {
     }
   }
 
-  // The power goes, comes back, and the device is well.
+  // Repairs the device, cuts the power and checks the volume.
   void end() {
     if (!wrong.empty()) return;
     calls = world.device.calls;
@@ -92,7 +92,7 @@ class Trial {
     if (state) world.go_on_from(*state);
   }
 
-  // Of a mount, whose handle has the request too; the device tells what is true.
+  // Returns whether the handle names the request that failed on the device; a failed mount's handle has it too.
   bool names_the_request() {
     std::uint32_t sector = 0;
     const lunar_request request = lunar_failed_request(&world.db, &sector);
@@ -122,18 +122,18 @@ class Trial {
       wrong = did + ": the handle is unreadable afterwards";
     else if (*state != world.now)
       wrong = did + ": the handle shows another state than the one before it";
-    world.since = before;  // nothing of it is on the device
+    world.since = before;  // none of it is on the device
   }
 };
 
 struct Fault {
-  std::uint64_t calls = 1;             // so many in turn
-  std::uint8_t failing_write_256 = 0;  // what reaches the medium nevertheless
+  std::uint64_t calls = 1;             // number of consecutive failing calls
+  std::uint8_t failing_write_256 = 0;  // part of a failing write that reaches the medium, in 1/256
 };
 
 class IoErrors : public testing::TestWithParam<Setting> {
  protected:
-  // The workload once with a failure at every call.
+  // Runs the workload once for every call that can fail.
   void at_every_call(const Fault& fault, int steps) {
     const auto seed = seed_told();
     std::size_t errors = 0, silent = 0, failed = 0;
@@ -248,7 +248,7 @@ TEST_P(IoErrors, of_format_are_reported_and_a_further_format_works) {
   emubd_close(&device);
 }
 
-// The first of its sectors may be changed when the next one cannot be read.
+// The update may have changed its first sector before the read of the next one fails.
 TEST(IoErrorsInPlace, of_an_update_of_several_sectors_show_no_part_of_it) {
   const Options options{.mode = LUNAR_MODE_METADATA, .sectors = 1024, .buffer_bytes = 8192, .atomic_sectors = true};
   const std::string before(1400, 'a'), after(1400, 'b');
@@ -258,7 +258,7 @@ TEST(IoErrorsInPlace, of_an_update_of_several_sectors_show_no_part_of_it) {
     World world(options, 1);
     ASSERT_EQ(lunar_insert(&world.table, row), 0);
     ASSERT_EQ(world.unmount(), 0);
-    ASSERT_EQ(world.mount(), 0);  // nothing of the row is in RAM
+    ASSERT_EQ(world.mount(), 0);  // no part of the row is in RAM
     emubd_reset(&world.device);
     world.device.fail_at = k;
     const int error = lunar_update(&world.table, &key, 1, &changed);
@@ -278,7 +278,7 @@ TEST(IoErrorsInPlace, of_an_update_of_several_sectors_show_no_part_of_it) {
   EXPECT_GT(refused, 0);
 }
 
-// Fewer steps: an index is made, or goes, in each of them at one step in sixteen.
+// Fewer steps, because one in sixteen creates or drops an index.
 class IoErrorsOfIndexes : public IoErrors {};
 
 TEST_P(IoErrorsOfIndexes, of_one_call_undo_one_operation_at_most) { at_every_call({.calls = 1}, 30); }
@@ -301,9 +301,8 @@ INSTANTIATE_TEST_SUITE_P(
                              .secondary = 3}}),
     [](const auto& of) { return of.param.name; });
 
-// Mode none has no log: what an error interrupted cannot be undone, and nothing is promised about what is there then.
-// The handle says so, every call returns with a documented result, and the volume can be mounted, checked and
-// formatted.
+// Mode none has no log, so an interrupted change cannot be undone and the content is undefined. The handle reports
+// that, every call returns a documented result, and the volume can be mounted, checked and formatted.
 class IoErrorsInModeNone : public testing::TestWithParam<std::size_t> {
  protected:
   Options options() const { return {.mode = LUNAR_MODE_NONE, .sectors = 1024, .buffer_bytes = GetParam()}; }
@@ -319,7 +318,7 @@ class IoErrorsInModeNone : public testing::TestWithParam<std::size_t> {
 
   static bool documented(int error) { return error <= 0 && error >= LUNAR_E_BUSY; }
 
-  // The handle could not go on: it refuses everything; so does every other mode.
+  // A failed handle refuses everything, as in every other mode.
   static void mount_again(World& world, std::uint64_t k) {
     EXPECT_EQ(world.step(), LUNAR_E_FAILED) << "call " << k;
     EXPECT_EQ(world.sync(), LUNAR_E_FAILED) << "call " << k;
@@ -354,7 +353,7 @@ class IoErrorsInModeNone : public testing::TestWithParam<std::size_t> {
       ASSERT_TRUE(error == 0 || error == LUNAR_E_IO) << "call " << k << ": " << error;
       std::uint64_t rows = 0;
       int state = lunar_count(&world.table, &rows);
-      if (state == LUNAR_E_IO) state = lunar_count(&world.table, &rows);  // it finds out now that it cannot go on
+      if (state == LUNAR_E_IO) state = lunar_count(&world.table, &rows);  // the first call after the failure
       ASSERT_TRUE(state == 0 || state == LUNAR_E_FAILED) << "call " << k << ": " << state;
       if (state == 0) {
         ++went_on;

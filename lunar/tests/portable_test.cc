@@ -1,4 +1,4 @@
-// The portable list on the host. The same list runs on the emulated boards; what it prints is the same everywhere.
+// The portable tests on the host. The emulated boards run the same tests with the same output.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>

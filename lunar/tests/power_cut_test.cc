@@ -1,5 +1,5 @@
-// Power cuts at random moments of random workloads, and again during the recovery from them: what is found afterwards
-// is what the mode permits. A replay: LUNAR_SEED=N.
+// Power cuts at random moments of random workloads and during the recoveries. The state afterwards must be one that the
+// mode permits. LUNAR_SEED=N replays a run.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -14,15 +14,15 @@ namespace {
 
 struct Outcome {
   std::size_t cuts = 0;
-  std::unordered_set<std::uint64_t> images;  // distinct, as they were right after the cut
+  std::unordered_set<std::uint64_t> images;  // hashes of distinct contents right after the cut
   std::size_t not_mounted = 0;
   std::size_t not_permitted = 0;
-  std::size_t not_sound = 0;  // lunar_check found a problem
-  std::string problem;        // the last of them
+  std::size_t not_sound = 0;  // lunar_check reported a problem
+  std::string problem;        // the last one's text
 };
 
-// Works until the power goes (or not), cuts, cuts again while it recovers, and compares. At times only the program ends
-// there: what it wrote is in the device's cache when the recovery reads it, and goes with the power during that.
+// Runs operations until the power fails, cuts again during the recovery, and compares. In a third of the lives only the
+// program ends first: the recovery then reads its writes from the device's cache, which a cut in the recovery loses.
 void one_life(World& world, Outcome& outcome) {
   emubd_reset(&world.device);
   world.device.cut_at = 1 + world.random(120);
@@ -88,7 +88,7 @@ struct Volume {
   std::vector<std::uint64_t> buffer = std::vector<std::uint64_t>(2048);
 };
 
-// Recovery needs more frames than there are, and the groups are of a mode that promised them.
+// The recovery in mode none has too few frames, but mode full has promised the groups of the log.
 TEST(PowerCut, WhatModeFullKeptSurvivesACutInARecoveryInModeNone) {
   constexpr std::uint64_t rows = 60;
   for (const lunar_index index : {LUNAR_INDEX_HASH, LUNAR_INDEX_TREE}) {
@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
         Setting{"metadata_16_KiB", {.mode = LUNAR_MODE_METADATA, .buffer_bytes = 16384, .atomic_sectors = true}}),
     [](const auto& of) { return of.param.name; });
 
-// Pages that are written ahead of a checkpoint, several in one request, while groups wait in the stage.
+// Several pages are written in one request ahead of a checkpoint while groups wait in the stage.
 TEST(GrowingTablePowerCuts, leave_every_row_that_was_synced) {
   for (std::int64_t rows = 10; rows < 800; rows += 10) {
     World world({.mode = LUNAR_MODE_DATA, .sectors = 2048, .buffer_bytes = 16384, .log_bytes = 1 << 18}, 1);
@@ -224,7 +224,7 @@ TEST(GrowingTablePowerCuts, leave_every_row_that_was_synced) {
   }
 }
 
-// A world as it is now, to which it can be set back: the device, the handle and its buffer.
+// A copy of a world's device, handle and buffer, to which back() resets the world.
 class Moment {
  public:
   explicit Moment(World& world) : world_(world), handle_(sizeof world.db), buffer_(world.config().buffer_bytes) {
@@ -249,8 +249,8 @@ class Moment {
   std::vector<char> handle_, buffer_;
 };
 
-// Cuts a checkpoint off at each of its writes, and the recovery after it at each of its own: that one begins where the
-// checkpoint's images lie, when these begin a unit of the log, and must not make them whole.
+// Cuts a checkpoint at each of its writes, and the recovery after it at each of the recovery's writes. The recovery
+// begins at the checkpoint's images if these begin a unit of the log, and must not complete them.
 std::size_t cuts_in_a_checkpoint_and_its_recovery(World& world, std::uint64_t seed) {
   Moment before(world);
   std::size_t trials = 0;
@@ -296,7 +296,7 @@ TEST(CheckpointPowerCuts, lose_nothing_although_the_recovery_is_cut_off_too) {
   EXPECT_GT(trials, 20000U / one_in(5));
 }
 
-// A recovery spills, behind it, what the transaction spilled: with four frames that is most of the log.
+// A recovery repeats the transaction's spills behind them in the log: with four frames that is most of the log.
 class TransactionPowerCuts : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(TransactionPowerCuts, leave_room_in_the_log_for_their_recovery) {

@@ -1,4 +1,4 @@
-// Secondary indexes: what they find is what a model has, whatever happened to the rows meanwhile.
+// Secondary indexes select the same rows as a model after any changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t smallest = LUNAR_BUFFER_BYTES_MIN(512);
 
-// A value that owns its bytes and has the order that the indexes have.
+// A value that owns its bytes and is ordered as in the indexes.
 struct Value {
   std::uint8_t type = LUNAR_NULL;
   std::int64_t integer = 0;
@@ -107,7 +107,7 @@ int insert(lunar_table& table, const Row& row) {
   return lunar_insert(&table, values);
 }
 
-// What the cursor gives from here on.
+// Reads the cursor's remaining rows.
 std::vector<Row> rest(lunar_cursor& cursor) {
   std::vector<Row> rows;
   std::vector<char> row(8000);
@@ -126,7 +126,7 @@ class Random {
   explicit Random(std::uint64_t seed) : random_(seed) {}
   std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(random_() % limit); }
 
-  // Of few values, those at the edges among them.
+  // Draws one of few values, which include the type's limits.
   Value value(std::uint8_t type, bool may_be_null) {
     Value made;
     if (may_be_null && below(6) == 0) return made;
@@ -179,7 +179,7 @@ struct Case {
   const char* name;
   lunar_mode mode;
   std::size_t buffer_bytes;
-  std::uint8_t key;  // its column
+  std::uint8_t key;  // the key's column
   lunar_index index;
 };
 
@@ -240,7 +240,7 @@ class SecondaryIndexes : public testing::TestWithParam<Case> {
     }
   }
 
-  // With a rollback: nothing that it undid is left in an index.
+  // Half of the transactions are rolled back; their changes must not stay in an index.
   void transaction() {
     if (GetParam().mode == LUNAR_MODE_NONE) return;
     const Rows before = rows;
@@ -276,7 +276,7 @@ class SecondaryIndexes : public testing::TestWithParam<Case> {
       if (i == 0 || index.kind != LUNAR_INDEX_TREE) continue;
       Value before = read[i - 1][index.column], after = read[i][index.column];
       if (descending) std::swap(before, after);
-      before.bytes.resize(std::min(before.bytes.size(), std::size_t{23}));  // those that order, were all zero
+      before.bytes.resize(std::min(before.bytes.size(), std::size_t{23}));  // an index orders by at most 23 bytes
       after.bytes.resize(std::min(after.bytes.size(), std::size_t{23}));
       EXPECT_FALSE(after < before);
     }
@@ -392,7 +392,7 @@ TEST_F(Pairs, of_which_thousands_have_one_value_are_all_found) {
   database.expect_sound();
 }
 
-// Rows come and go, and the pages of those that went are given back.
+// Rows are inserted and deleted; the pages of deleted rows are freed.
 TEST_F(Pairs, that_come_and_go_with_one_value_need_no_more_pages) {
   ASSERT_EQ(index("hash", 1, LUNAR_INDEX_HASH), 0);
   lunar_findings found{};
@@ -517,7 +517,7 @@ TEST_F(Pairs, have_indexes_that_are_no_tables) {
   EXPECT_EQ(lunar_index_create(&database.db, "i", "j", 0, LUNAR_INDEX_HASH), LUNAR_E_NO_TABLE);
 }
 
-// In the smallest buffer every page leaves its frame before the next row: what is built needs no log.
+// In the smallest buffer every page leaves its frame before the next row, so building an index needs no log.
 class ManyPairs : public Pairs {
  protected:
   ManyPairs() : Pairs(smallest, 16384, 128) {}
@@ -552,7 +552,7 @@ TEST_F(ManyPairs, are_as_before_where_an_index_finds_no_room) {
   }
 }
 
-// The power goes before every change that the creation of an index makes.
+// Cuts the power before every change of an index creation.
 TEST_F(ManyPairs, have_the_index_or_not_after_a_cut_while_it_is_made) {
   for (std::int64_t key = 0; key < 150; ++key) ASSERT_EQ(put(key, key * 7919 % 1009), 0);
   ASSERT_EQ(lunar_sync(&database.db), 0);
@@ -594,7 +594,7 @@ TEST_F(ManyPairs, have_the_index_or_not_after_a_cut_while_it_is_made) {
   emubd_close(&copy);
 }
 
-// A recovery spills what was spilled before, behind it: however much of the log the indexes took, it finds room.
+// A recovery repeats earlier spills behind them in the log. It has room, however much of the log the indexes take.
 TEST(SecondaryIndex, leaves_room_in_a_short_log_for_a_recovery_at_any_time) {
   Random random(seed_told());
   for (const std::uint32_t log_sectors : {96, 128, 160}) {

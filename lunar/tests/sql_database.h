@@ -17,7 +17,7 @@ struct Ran {
   std::uint64_t changes = 0;
   std::string complaint;  // "reason: token @ position"
   bool several_passes = false;
-  std::string index;  // by which rows were found
+  std::string index;  // used to select the rows
 };
 
 class Database {
@@ -28,12 +28,12 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // One statement, with the values of its parameters and that much memory.
+  // Runs one statement.
   Ran run(const std::string& sql, const std::vector<lunar_value>& parameters = {}, std::size_t memory_bytes = 65536);
-  // The rows as "a b|c d", or "error: complaint".
+  // Runs a query. Returns its rows as "a b|c d", or "error: complaint".
   std::string told(const std::string& sql, const std::vector<lunar_value>& parameters = {},
                    std::size_t memory_bytes = 65536);
-  // Every statement of the text; the first error.
+  // Runs every statement of the text. Returns the first error.
   int all(const std::string& sql);
 
   emubd device{};
@@ -44,7 +44,7 @@ class Database {
   std::vector<std::uint64_t> buffer_, memory_;
 };
 
-// NULL, 12, 1.5, text, x'00ff', true.
+// Returns a value as text: NULL, 12, 1.5, text, x'00ff', true.
 std::string shown(const lunar_value& value);
 
 }  // namespace lunar_test

@@ -1,4 +1,4 @@
-// What tests of tables share: values, a seed that can be told, and how much less there is to do under a sanitizer.
+// Shared by tests of tables: values, the seed, and the reduced number of cases under a sanitizer.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ inline lunar_value bytes_of(lunar_type type, const char* data, std::size_t bytes
   return value;
 }
 
-// The content stays the caller's: a string that is gone at once cannot be given.
+// The caller owns the content, so a temporary string is refused.
 inline lunar_value text(const char* words) { return bytes_of(LUNAR_TEXT, words, std::strlen(words)); }
 inline lunar_value text(const std::string& words) { return bytes_of(LUNAR_TEXT, words.data(), words.size()); }
 lunar_value text(std::string&& words) = delete;
@@ -32,7 +32,7 @@ lunar_value blob(std::string&& content) = delete;
 
 inline std::string bytes_of(const lunar_value& value) { return {static_cast<const char*>(value.as.data), value.bytes}; }
 
-// LUNAR_SEED, or 1.
+// Returns LUNAR_SEED or 1, and prints it.
 inline std::uint64_t seed_told() {
   const char* told = std::getenv("LUNAR_SEED");
   const std::uint64_t seed = told != nullptr ? std::strtoull(told, nullptr, 10) : 1;
@@ -40,7 +40,7 @@ inline std::uint64_t seed_told() {
   return seed;
 }
 
-// Of the cases of a long test one in n is tried under a sanitizer, which takes ten times as long, and all without one.
+// Under a sanitizer, which takes ten times as long, a long test runs one case in n; otherwise all.
 inline std::uint64_t one_in(std::uint64_t n) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   std::printf("with a sanitizer: one case in %llu\n", static_cast<unsigned long long>(n));

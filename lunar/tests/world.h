@@ -1,4 +1,4 @@
-// A volume on a simulated device beside a model of what it should hold. Everything random comes from one seed.
+// A volume on a simulated device beside a model of its expected content. Everything random comes from one seed.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace lunar_test {
 struct Row {
   std::string text;
   std::int32_t number;
-  std::uint64_t age = 0;  // rises with what is newer; not compared
+  std::uint64_t age = 0;  // rises with every version; not compared
   bool operator==(const Row& other) const { return text == other.text && number == other.number; }
 };
 using State = std::map<std::int64_t, Row>;
-inline constexpr std::int64_t other_table = -1;  // this key: whether there is a second table
-inline constexpr std::int64_t other_index = -2;  // and this: an index that comes and goes
+inline constexpr std::int64_t other_table = -1;  // this key is present if a second table exists
+inline constexpr std::int64_t other_index = -2;  // and this one if a further index exists
 inline std::size_t rows_of(const State& state) {
   return state.size() - state.count(other_table) - state.count(other_index);
 }
@@ -38,14 +38,14 @@ struct Options {
   std::uint32_t text_bytes_max = 1500;
   bool device_ignores_sync = false;
   lunar_index index = LUNAR_INDEX_HASH;
-  bool atomic_sectors = false;  // the device writes a sector wholly or not at all, and says so
-  std::uint32_t ring_rows = 0;  // not 0: the table keeps so many rows
-  // So many secondary indexes at the least: a tree by number, one by hashing and a tree by text. The numbers are few
-  // then, and 0 is stored as NULL.
+  bool atomic_sectors = false;  // the device declares that it writes a sector wholly or not at all
+  std::uint32_t ring_rows = 0;  // a ring of that many rows; 0: no ring
+  // Minimum number of secondary indexes, in this order: a tree by number, a hash index, a tree by text. With any of
+  // them the numbers have few values, and 0 is stored as NULL.
   std::uint32_t secondary = 0;
-  std::uint32_t first_rows = 0;  // rows that are there before the first step
-  std::uint32_t spills_max = 0;  // not 0: a step in three is a transaction of 2 to so many spills
-  bool statements = false;       // a step in two is a statement of SQL that changes many rows
+  std::uint32_t first_rows = 0;  // rows before the first step
+  std::uint32_t spills_max = 0;  // not 0: a third of the steps are transactions of 2 to this many spills
+  bool statements = false;       // half of the steps are SQL statements that change many rows
 };
 
 struct Setting {
@@ -60,22 +60,22 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // One random operation on the table; its error when it is not one that the operation may have.
+  // Runs one random operation. Returns 0, also for an error that the operation may have, or its unexpected error.
   int step();
   int sync();
   int checkpoint();
   int unmount();
   int mount();
-  // Everything in the table now, by key and by cursor; nothing when a read failed or the two differ.
+  // Reads the whole table, by key and by cursor; nullopt if a read failed or the two differ.
   std::optional<State> read();
-  // Takes the power away, and gives it back.
+  // Cuts the power and restores it.
   void cut();
-  // Whether the state is one that the mode permits after a cut: that of a moment since the last sync, or, where updates
-  // are written in place, with any of these since it, also parts of one.
+  // Returns whether the mode permits the state after a cut: the state at a moment since the last sync. Where updates
+  // are written in place, any of the later updates may be present too, also in part.
   bool permitted(const State& state) const;
-  // The same, where an operation was under way that began when before was what since is.
+  // The same during an operation; `before` is the value of `since` at the operation's begin.
   bool permitted(const State& state, const std::vector<State>& before);
-  // After a cut: the state that was found is the one from which the model goes on.
+  // Continues the model from the state that the volume has after a cut.
   void go_on_from(const State& state);
   std::uint64_t image_hash() const;
   lunar_config& config() { return config_; }
@@ -84,9 +84,9 @@ class World {
   lunar db{};
   lunar_table table{};
   emubd device{};
-  State now;                 // after the last operation that was acknowledged
-  std::vector<State> since;  // after each operation since the last sync, and the one that was under way
-  std::string did;           // the last operation, in words
+  State now;                 // after the last acknowledged operation
+  std::vector<State> since;  // after each operation since the last sync, and after the pending one
+  std::string did;           // the last operation as text
 
  private:
   int durable(int error);
@@ -118,7 +118,7 @@ class World {
   int acknowledged(int error, const State& after);
 
   Options options_;
-  bool full_ = false;  // the last operation found no room
+  bool full_ = false;  // the last operation had no room
   bool in_transaction_ = false;
   std::uint64_t age_ = 0;
   std::mt19937_64 random_;

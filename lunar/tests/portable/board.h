@@ -1,13 +1,13 @@
-/* What firmware.c asks of the machine that it runs on. */
+/* The machine-dependent functions of firmware.c. */
 #ifndef LUNAR_BOARD_H
 #define LUNAR_BOARD_H
 
 #include "lunar.h"
 
 void board_print(const char* text);
-/* Instructions executed since some moment; differences count, modulo 2^64. */
+/* Returns a count of executed instructions, modulo 2^64; only differences have a meaning. */
 uint64_t board_instructions(void);
-/* The block device: sets callbacks, context, sector_bytes and sector_count. 0, or -1 when there is none. */
+/* Sets the block device's callbacks, context, sector_bytes and sector_count. Returns 0, or -1 without a device. */
 int board_disk(struct lunar_config* config);
 
 #endif

@@ -44,7 +44,7 @@ static struct lunar_config ram_device(void) {
                                .buffer_bytes = sizeof buffer};
 }
 
-/* --- what is printed --- */
+/* --- output --- */
 
 static int failed(int error) {
   if (!error) return 0;

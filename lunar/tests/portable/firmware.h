@@ -1,8 +1,8 @@
-/* What an emulated board runs: the portable tests and YCSB on its disk, YCSB over RAM, and the RAM that is needed. */
+/* The program of an emulated board: portable tests and YCSB on its disk, YCSB over RAM, and the RAM use. */
 #ifndef LUNAR_FIRMWARE_H
 #define LUNAR_FIRMWARE_H
 
-/* 0, or how many parts failed. */
+/* Returns the number of failed parts. */
 int firmware_main(void);
 
 #endif

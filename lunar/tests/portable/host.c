@@ -1,5 +1,4 @@
-/* The part of firmware.c that prints the same everywhere, on the host: over a simulated device, or a file that is
- * named. */
+/* The machine-independent part of firmware.c on the host, over a simulated device or the file in its argument. */
 #include <stdio.h>
 
 #include "emubd.h"

@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-/* Blanks follow, up to the width. */
+/* Prints text and blanks up to the width. */
 void print_left(void (*print)(const char* text), const char* text, uint32_t width);
-/* width: at least so many characters, blanks first. */
+/* Prints blanks up to the width first. */
 void print_integer(void (*print)(const char* text), int64_t number, int width);
-/* Two decimals, rounded: of 0 things 0.00. */
+/* Prints sum / things, rounded to two decimals; 0.00 for 0 things. */
 void print_ratio(void (*print)(const char* text), uint64_t sum, uint64_t things, int width);
 
 #endif

@@ -1,4 +1,4 @@
-/* What runs on a disk and prints the same lines on every machine: the portable tests, and YCSB's sectors and flushes.
+/* Prints the same lines on every machine with a disk: the portable tests, and YCSB's sectors and flushes.
  */
 #ifndef LUNAR_ON_DISK_H
 #define LUNAR_ON_DISK_H
@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* disk: callbacks, 512-byte sectors, at least YCSB_SECTORS of them; what is on it is lost. Returns how many parts
- * failed. */
+/* disk: callbacks and at least YCSB_SECTORS sectors of 512 bytes. Overwrites its content. Returns the number of failed
+ * parts. */
 int run_on_disk(const struct lunar_config* disk, void (*print)(const char* text));
 
 #ifdef __cplusplus

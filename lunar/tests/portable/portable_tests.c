@@ -1,10 +1,10 @@
-/* Each test formats the first sectors of the device anew. It returns 0, or the line of the check that failed. */
+/* Each test formats the first sectors of the device and returns 0, or the line of the failed check. */
 #include "portable_tests.h"
 
 #include <string.h>
 
 #include "lines.h"
-#include "modules.h" /* which of them this build of the library has */
+#include "modules.h" /* the modules of this build */
 
 #define CHECK(condition)               \
   do {                                 \
@@ -52,7 +52,7 @@ static int is_text(const struct lunar_value* value, const char* characters) {
   return value->type == LUNAR_TEXT && is_bytes(value, characters, (uint32_t)strlen(characters));
 }
 
-/* Bytes that no other key or version has. */
+/* Content that is unique to the key and version. */
 static const uint8_t* content_of(int64_t key, uint32_t version, uint32_t bytes) {
   uint32_t state = (uint32_t)key * 2654435761u ^ (version + 1) * 0x9e3779b9u;
   for (uint32_t i = 0; i < bytes; i++) {
@@ -68,7 +68,7 @@ static void add_column(struct lunar_schema* schema, const char* name, enum lunar
   column->type = (uint8_t)type, column->flags = flags;
 }
 
-/* Most tests have this table: key INT64, number INT32, content BLOB. */
+/* Most tests use this table: key INT64, number INT32, content BLOB. */
 static struct lunar_schema plain_schema(void) {
   struct lunar_schema schema = {.key = 0};
   add_column(&schema, "key", LUNAR_INT64, 0);
@@ -120,12 +120,12 @@ static int mount(void) {
   return lunar_mount(&db, &config);
 }
 
-/* What the power takes beside handle and buffer. */
+/* Clears the state that a power cut loses beside handle and buffer. */
 static void forget_mounted(void) {
   if (config.mounted) *config.mounted = NULL;
 }
 
-/* The power goes: handle and buffer are lost, what was not given to the device as well. */
+/* Loses handle and buffer, then mounts. */
 static int power_cut(void) {
   forget_mounted();
   memset(config.buffer, 0x5a, config.buffer_bytes);
@@ -636,7 +636,7 @@ static int tells_a_device_without_a_sound_volume(void) {
   return 0;
 }
 
-/* A device before the device, which fails when it is told to. */
+/* A layer above the device with injected failures. */
 static struct {
   const struct lunar_config* below;
   uint32_t calls, fail_from, fail_to;
@@ -726,7 +726,7 @@ static int has_a_text_for_every_error(void) {
 }
 #endif
 
-/* --- tests: ring tables, then what is in modules of its own --- */
+/* --- tests: ring tables, optional modules --- */
 
 #if LUNAR_WITH_RING
 static int fresh_ring(enum lunar_ring ring, uint64_t limit) {
@@ -829,7 +829,7 @@ static int reads_a_range_in_order_of_the_keys(void) {
 #endif
 
 #if LUNAR_WITH_SECONDARY && LUNAR_WITH_TREE && LUNAR_WITH_CURSOR
-/* How many rows the index has with that number, each with it. */
+/* Counts the rows that the index has for the number, and checks each row's number. */
 static int count_by(const char* index, int64_t number, int* rows) {
   const struct lunar_value wanted = integer(number);
   struct lunar_cursor cursor;
@@ -881,7 +881,7 @@ static int finds_no_problem_in_a_volume_that_was_used(void) {
 #if LUNAR_WITH_SQL
 static uint64_t statement_memory[256];
 
-/* Runs a statement; its error, or how many rows it gave, whose first columns added up to *sum. */
+/* Runs a statement. Returns its error or the number of its rows, and in *sum the sum of their first columns. */
 static int sql(const char* statement_text, double* sum) {
   struct lunar_statement* statement;
   int rows = 0;

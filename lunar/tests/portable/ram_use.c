@@ -1,5 +1,5 @@
-/* The stack below a call is painted before it; afterwards the lowest byte that has another colour tells how deep the
- * call went. Emulated boards only: a paging system would have to map the stack first, x86 writes below the pointer.
+/* Fills the stack below a call with a pattern; afterwards the lowest changed byte gives the call's depth. Emulated
+ * boards only: a paging system would have to map the stack first, x86 writes below the pointer.
  */
 #include "ram_use.h"
 
@@ -72,7 +72,7 @@ static void set_row(int64_t number, uint32_t bytes) {
   values[2] = (struct lunar_value){.type = LUNAR_BLOB, .bytes = bytes, .as.data = content};
 }
 
-/* Small rows and large ones; updates in place and with a move; gets of both; and again from the log. */
+/* Small and large rows, updates in place and with a move, gets of both, and the same from the log. */
 static int rows(void) {
   for (int64_t i = 0; i < ROWS; i++) {
     set_row(i, i % 3 ? (uint32_t)i : (uint32_t)i * 65);

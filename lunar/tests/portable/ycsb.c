@@ -14,10 +14,10 @@ static struct lunar_config config;
 static struct lunar db;
 static struct lunar_table table;
 static uint64_t state;
-static uint32_t below[YCSB_ROWS]; /* how many of 2^32 draws fall on this rank or one before, but for rounding */
+static uint32_t below[YCSB_ROWS]; /* of 2^32 draws, those of this rank or an earlier one, rounded */
 static char characters[COLUMNS][COLUMN_BYTES], row[COLUMNS * (COLUMN_BYTES + 2) + 16];
 
-/* --- a device that counts --- */
+/* --- counting device --- */
 
 static struct {
   const struct lunar_config* device;
@@ -42,7 +42,7 @@ static int count_sync(const struct lunar_config* c) {
   return counted.device->sync(counted.device);
 }
 
-/* --- what is drawn --- */
+/* --- random draws --- */
 
 /* xorshift64* (S. Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled", 2016). */
 static uint32_t draw(void) {
@@ -72,7 +72,7 @@ static void plan_ranks(int skew) {
   }
 }
 
-/* The popular rows do not lie beside each other: 7 has no factor in common with the number of rows. */
+/* Popular rows are spread: 7 is coprime to the number of rows. */
 static int64_t draw_key(void) {
   const uint32_t drawn = draw();
   uint32_t low = 0, high = YCSB_ROWS - 1;
@@ -92,7 +92,7 @@ static void draw_column(struct lunar_value* value, uint32_t column) {
   *value = (struct lunar_value){.type = LUNAR_TEXT, .bytes = COLUMN_BYTES, .as.data = characters[column]};
 }
 
-/* --- operations: drawn first, so that drawing is not counted --- */
+/* --- operations: drawn before the count begins --- */
 
 static struct {
   enum { INSERT, UPDATE, READ } kind;
@@ -129,7 +129,7 @@ static int create(void) {
   return error ? error : lunar_sync(&db);
 }
 
-/* written: of hundred operations; negative: a load. */
+/* written: percent of the operations; negative: a load. */
 static int run_phase(struct ycsb_phase* phase, int written, uint64_t (*instructions)(void)) {
   phase->operations = written < 0 ? YCSB_ROWS : YCSB_OPERATIONS;
   counted.sectors_read = 0, counted.sectors_written = 0, counted.flushes = 0;

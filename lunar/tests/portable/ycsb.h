@@ -1,7 +1,7 @@
 /* The YCSB runs of the paper (its section 4.3), small: rows of an 8-byte key and five columns of 100 bytes; a load,
- * then mixes of updates of one column and reads of whole rows, their keys by a zipfian law of skew 0, 0.5 and 1.
+ * then mixes of updates of one column and reads of whole rows, with zipfian keys of skew 0, 0.5 and 1.
  *
- * Integer arithmetic and a generator of its own: the same operations on every machine.
+ * Integer arithmetic and an included generator give the same operations on every machine.
  */
 #ifndef LUNAR_YCSB_H
 #define LUNAR_YCSB_H
@@ -18,8 +18,8 @@ struct ycsb_phase {
 };
 enum { YCSB_PHASES = 13 };
 
-/* Formats YCSB_SECTORS of the device and runs; each phase ends with a sync. instructions NULL: none are counted. 0, or
- * the error of the first call that failed. */
+/* Formats YCSB_SECTORS of the device and runs; each phase ends with a sync. instructions NULL: none are counted.
+ * Returns the first error, or 0. */
 LUNAR_MUST_CHECK int ycsb_run(const struct lunar_config* device, enum lunar_mode mode, uint64_t (*instructions)(void),
                               struct ycsb_phase phases[YCSB_PHASES]);
 
