@@ -1,5 +1,5 @@
-// Tables of each kind, with rows that come, change and go, transactions, a ring, SQL and mounts on a device in RAM. It
-// compares nothing: linked with a mutant of the library that has its assertions (assertions.cmake), it must end by one.
+// Changes tables of each kind, with transactions, a ring, SQL and mounts on a device in RAM, and compares nothing.
+// Linked with a mutant of the library (assertions.cmake), it must end by an assertion.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -130,7 +130,7 @@ void everything(lunar_mode mode) {
     run(db, "DELETE FROM tree WHERE t LIKE 't%' AND n <> 3");
     run(db, "SELECT * FROM ring WHERE k > 1000 ORDER BY t, k LIMIT 20");
     if (round == 0) any(lunar_unmount(&db));
-    // The power goes in the second round: the handle is given up without a word.
+    // The second round ends like a power cut: without an unmount.
     if (lunar_mount(&db, &config) != 0) return;
   }
   any(lunar_checkpoint(&db));

@@ -1,4 +1,4 @@
-// The card model's costs, one by one, and that a trace is charged like the requests themselves.
+// The card model's single costs; a trace costs the same as its requests.
 #include "card.h"
 
 #include <gtest/gtest.h>

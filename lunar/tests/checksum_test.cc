@@ -8,7 +8,7 @@ extern "C" {
 
 namespace {
 
-// The values that the XXH32 specification's sanity check has for its buffer (bytes of a multiplicative generator).
+// The XXH32 specification's sanity check: its values for its buffer (bytes of a multiplicative generator).
 std::string sanity_buffer(std::size_t bytes) {
   std::string buffer;
   std::uint64_t state = 2654435761U;

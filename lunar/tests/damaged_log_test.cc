@@ -1,5 +1,5 @@
-// One flipped bit in a group of the log, behind which later groups say that it was flushed: the mount reports damage,
-// and loses nothing without a word.
+// One bit is flipped in a group of the log that later groups mark as flushed: the mount reports the damage and loses
+// nothing silently.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t sectors = 4096;
 
-// Rows that were inserted one by one after a checkpoint, and which sector each was written to last.
+// Rows inserted singly after a checkpoint, with the sector that each was last written to.
 class Volume {
  public:
   Volume(lunar_mode mode, std::uint32_t text_bytes, int rows_per_sync) {

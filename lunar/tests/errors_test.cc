@@ -1,5 +1,4 @@
-// Every error that lunar.h documents for a function is provoked, and a documented error that is not provoked here
-// fails.
+// Provokes every error that lunar.h documents for a function; a documented error without a provocation fails.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -37,7 +36,7 @@ Provoked provoked;
 
 struct Call {
   const char* function;
-  bool reads_pages;  // a damaged page can be what it needs
+  bool reads_pages;  // it may need a damaged page
   std::function<int(lunar&, lunar_table&)> make;
 };
 
@@ -154,7 +153,7 @@ int insert(World& world, std::int64_t key, const std::string& content) {
   return lunar_insert(&world.table, row_of);
 }
 
-// With an index, and room in the names for another.
+// Returns a world with an index and room for another one's name.
 std::unique_ptr<World> world_with_index(lunar_mode mode = LUNAR_MODE_DATA) {
   auto world =
       std::make_unique<World>(Options{.mode = mode, .sectors = 1024, .log_bytes = 192 * 512, .secondary = 1}, 1);
@@ -214,7 +213,7 @@ void device_fails() {
   }
 }
 
-/* A world whose device failed in the middle of an insertion and while that was undone. */
+/* A world whose device failed during an insertion and during its undo. */
 std::unique_ptr<World> world_that_failed() {
   for (std::uint64_t calls_that_work = 0; calls_that_work < 200; ++calls_that_work) {
     auto world = world_with_rows();
@@ -272,7 +271,7 @@ void pages_are_damaged() {
   }
 }
 
-// SUPER, as FORMAT.md has it.
+// SUPER of FORMAT.md.
 constexpr std::uint32_t super_magic_at = 4, super_version_at = 8, super_tables_at = 58, magic = 0x524e554c;
 
 void format_and_mount() {
@@ -487,7 +486,7 @@ void no_room() {
   PROVOKE(LUNAR_E_FULL, lunar_update, &world->table, &k, 1, &v);
 }
 
-// Fills the log's half with one kind of operation after another has nearly done so.
+// Fills a transaction's half of the log with each kind of operation.
 void transaction_is_too_large() {
   const std::map<const char*, std::function<int(World&, std::int64_t)>> operations = {
       {"lunar_insert", [](World& world, std::int64_t i) { return insert(world, 100 + i, "a row"); }},
@@ -504,7 +503,7 @@ void transaction_is_too_large() {
     for (std::int64_t i = 0; error == 0; ++i) error = operations.at(function)(*world, i);
     EXPECT_EQ(provoked(function, "LUNAR_E_TXN_FULL", error), LUNAR_E_TXN_FULL);
   }
-  // The others need an insertion or update before them: the same transaction, one operation shorter, has room for none.
+  // The others follow insertions that nearly fill the log: a transaction of one operation less has no room for them.
   const lunar_schema schema = one_column();
   const lunar_value key = integer(1), value = integer(7);
   const std::map<const char*, std::function<int(World&)>> last = {
@@ -623,7 +622,7 @@ void sql() {
   }
 }
 
-// The errors in the comment right before each function.
+// Reads the errors from the comment before each function.
 Errors documented() {
   std::ifstream header(LUNAR_HEADER);
   Errors errors;
@@ -677,7 +676,7 @@ TEST(DocumentedErrors, are_provoked_each) {
       EXPECT_TRUE(provoked.errors[call.function].count(error)) << call.function << ": " << error;
 }
 
-// Every page of that kind gets a number that it cannot have, and its right checksum.
+// Gives every page of the kind an impossible number and a correct checksum.
 void make_impossible(World& world, std::uint8_t kind, std::uint32_t offset) {
   for (std::uint32_t sector = world.db.geometry.data_at; sector < world.device.sector_count; ++sector) {
     std::uint8_t* page = world.device.sectors + std::size_t{512} * sector;

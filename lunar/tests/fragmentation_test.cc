@@ -1,4 +1,4 @@
-// Tables that come and go leave a volume on which new ones still lie in few pieces.
+// After many tables were created and dropped, new ones still have few fragments.
 #include "../bench/fragmentation.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A volume has one handle: a second one, and a format under the first one, are refused and destroy nothing.
+// A volume has one handle: a second one and a format of a mounted volume are refused and destroy nothing.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,7 +11,7 @@ namespace {
 
 using Buffer = std::array<std::uint64_t, 1024>;
 
-// A device with a table of ten rows, and a first handle that has it mounted.
+// A device with a table of ten rows, mounted by the first handle.
 class Mounted : public testing::Test {
  protected:
   Mounted() {
@@ -36,7 +36,7 @@ class Mounted : public testing::Test {
     return error != 0 ? error : lunar_insert(&table, &value);
   }
 
-  // Whether the handle works and the table has these rows.
+  // Expects that the handle works and the table has `rows` rows.
   void expect_sound(lunar& db) {
     lunar_table table;
     lunar_findings found{};
@@ -54,7 +54,7 @@ class Mounted : public testing::Test {
     return other;
   }
 
-  // What the program that has the device did before is not known any more.
+  // Cuts the power; the program's earlier state is lost.
   void lose_power() {
     std::uint64_t random = 1;
     emubd_cut(&device, &random, 128, 0);
@@ -101,7 +101,7 @@ TEST_F(Mounted, refuses_to_be_formatted) {
 TEST_F(Mounted, ends_with_a_power_cut) {
   for (int cuts = 0; cuts < 5; ++cuts) {
     lose_power();
-    lunar& db = cuts % 2 == 0 ? second : first;  // another address, as of another program
+    lunar& db = cuts % 2 == 0 ? second : first;  // another address, as in another program
     ASSERT_EQ(lunar_mount(&db, &config), 0);
     expect_sound(db);
   }
@@ -135,7 +135,7 @@ TEST_F(Mounted, is_given_up_by_a_program_that_has_lost_its_handle) {
   EXPECT_EQ(lunar_mount(&first, &config), LUNAR_E_BUSY);
 }
 
-// Without a mark a second handle of the same buffer is let in, and the first one finds out before it does anything.
+// Without a mark a second handle may take the buffer; the first one then refuses every call.
 TEST_F(Mounted, or_its_buffer_taken_by_a_second_handle_refuses_the_first) {
   ASSERT_EQ(lunar_unmount(&first), 0);
   config.mounted = nullptr;
@@ -160,7 +160,7 @@ TEST_F(Mounted, or_its_buffer_taken_by_a_second_handle_refuses_the_first) {
   EXPECT_EQ(insert(first, 100), LUNAR_E_NO_TABLE);
 }
 
-// A program that goes on after an error has such ones.
+// A program that ignores an error may have such handles.
 TEST(Handle, that_is_null_or_of_a_table_that_was_not_opened_is_refused) {
   lunar_config config{};
   lunar_table table{};

@@ -16,7 +16,7 @@ namespace {
 int failing_flushes = 0;
 }  // namespace
 
-// Takes the place of the C library's in this program.
+// Replaces the C library's function in this program.
 extern "C" int fdatasync(int file) {
   if (failing_flushes == 0) return static_cast<int>(syscall(SYS_fdatasync, file));
   --failing_flushes;
@@ -26,7 +26,7 @@ extern "C" int fdatasync(int file) {
 
 namespace {
 
-// How many pages of the file the page cache has.
+// Returns the number of the file's pages in the page cache.
 std::size_t cached_pages(int file, std::size_t bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   std::vector<unsigned char> pages((bytes + page - 1) / page);
@@ -48,7 +48,7 @@ class Image : public testing::Test {
   void TearDown() override { unlink(path); }
 
   char path[32] = "/tmp/lunar-image-XXXXXX";
-  std::vector<std::uint32_t> buffer = std::vector<std::uint32_t>(2048);  // not aligned to a sector, with intent
+  std::vector<std::uint32_t> buffer = std::vector<std::uint32_t>(2048);  // deliberately not aligned to a sector
   lunar_config config{};
   lunar_posix posix{};
 };
@@ -92,7 +92,7 @@ TEST_F(Image, is_opened_by_one_at_a_time) {
   lunar_posix_close(&second);
 }
 
-// Linux counts pages that a failed fdatasync could not write as clean: it goes on reading them, and never writes them.
+// Linux marks pages clean that a failed fdatasync could not write: it still reads them and never writes them.
 TEST_F(Image, reads_nothing_that_a_failed_flush_left_in_the_page_cache) {
   std::vector<char> data(64 * 512, 'x');
   ASSERT_EQ(lunar_posix_open(&posix, &config, path, 0), 0);

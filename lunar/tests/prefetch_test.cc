@@ -1,5 +1,4 @@
-// Reading ahead: fewer requests where rows are read one after the other, none in vain where they are not, and never
-// what was there before a write.
+// Prefetch: fewer requests for sequential reads, no useless reads for random ones, and never stale content.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -66,7 +65,7 @@ TEST_F(Prefetch, reads_nothing_in_vain_for_rows_here_and_there) {
     const lunar_value key = integer(i * 1237 % rows);
     ASSERT_EQ(lunar_get(&table, &key, row, sizeof row, values), 0);
   }
-  EXPECT_LT(device.sectors_read - sectors, 500 * 21 / 10);  // the row's one or two, a bucket or a header now and then
+  EXPECT_LT(device.sectors_read - sectors, 500 * 21 / 10);  // one or two of the row, at times a bucket or a header
 }
 
 TEST_F(Prefetch, reads_the_sectors_of_a_row_with_one_request) {
@@ -89,7 +88,7 @@ TEST_F(Prefetch, reads_the_sectors_of_a_row_with_one_request) {
 }
 
 TEST_F(Prefetch, sees_what_was_written_to_sectors_that_it_has_read_ahead) {
-  lunar_table small;  // rows of which nothing is read ahead
+  lunar_table small;  // too small for prefetch
   lunar_schema schema{};
   schema.column_count = 1;
   std::strcpy(schema.columns[0].name, "key"), schema.columns[0].type = LUNAR_INT64;
@@ -110,7 +109,7 @@ TEST_F(Prefetch, sees_what_was_written_to_sectors_that_it_has_read_ahead) {
     const lunar_value changed = text(content);
     ASSERT_EQ(lunar_update(&table, &key, 1, &changed), 0);
     ASSERT_EQ(lunar_checkpoint(&db), 0);
-    for (std::int64_t k = 0; k < 300; ++k) {  // they take the frames
+    for (std::int64_t k = 0; k < 300; ++k) {  // occupies the frames
       const lunar_value other = integer(k * 1237 % rows);
       ASSERT_EQ(lunar_get(&small, &other, row, sizeof row, values), 0);
     }

@@ -1,4 +1,4 @@
-// Values go into rows and come back, of every type, NULL too.
+// Values of every type, NULL included, are stored in rows and read back.
 #include <gtest/gtest.h>
 
 #include "values.h"

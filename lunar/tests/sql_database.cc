@@ -46,7 +46,7 @@ Database::~Database() { emubd_close(&device); }
 
 Ran Database::run(const std::string& sql, const std::vector<lunar_value>& parameters, std::size_t memory_bytes) {
   Ran ran;
-  // Exactly so much, so that AddressSanitizer sees a byte behind it.
+  // The exact size, so that AddressSanitizer reports an access behind it.
   memory_ = std::vector<std::uint64_t>(memory_bytes / 8);
   lunar_statement* statement = nullptr;
   const char* tail = nullptr;

@@ -1,7 +1,8 @@
-// Random statements mean the same to lunar and to SQLite. A replay: LUNAR_SEED=N; how many: LUNAR_STATEMENTS=N.
+// Random statements have the same result in lunar and in SQLite. LUNAR_SEED=N replays a run, LUNAR_STATEMENTS=N sets
+// the number.
 //
-// Every production of the grammar counts itself; one that never came up fails the test. Values of another type than
-// their column's, where the two differ on purpose (docs/SQL.md), are not generated.
+// Every production of the grammar is counted; an unused one fails the test. Values of another type than their column's
+// are not generated where the two differ on purpose (docs/SQL.md).
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -215,7 +216,7 @@ struct Table {
   unsigned ring = 0;
 };
 
-// A value that stays where it is while a statement runs.
+// A value whose address is stable while a statement runs.
 struct Value {
   lunar_type type = LUNAR_NULL;
   std::int64_t integer = 0;
@@ -239,7 +240,7 @@ struct Outcome {
 bool is_integer(lunar_type type) { return type >= LUNAR_INT8 && type <= LUNAR_INT64; }
 bool is_number(lunar_type type) { return type >= LUNAR_INT8 && type <= LUNAR_BOOLEAN; }
 
-// SUM and AVG add in another order.
+// The order of additions in SUM and AVG may differ.
 bool close(double a, double b) { return a == b || std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)); }
 
 int order_of(const Value& a, const Value& b) {
@@ -306,13 +307,13 @@ class Contest {
     used(production);
     return words;
   }
-  // The production's own words.
+  // Returns the production's name as its text.
   std::string word(const std::string& production) {
     used(production);
     return production;
   }
 
-  // --- the two ---
+  // --- execution ---
 
   Outcome by_sqlite(const Text& text) {
     Outcome outcome;
@@ -366,7 +367,7 @@ class Contest {
 
   Outcome by_lunar(const Text& text) {
     Outcome outcome;
-    // In a transaction a change that finds too little memory would lose it.
+    // In a transaction, a change with too little memory would lose the transaction.
     const std::size_t first = tiny_ && !transaction_ ? 1024 + 64 * words_.below(16) : 262144;
     for (std::size_t bytes = first;; bytes += 512) {
       outcome = by_lunar(text, bytes);
@@ -435,7 +436,7 @@ class Contest {
     for (std::size_t i = 0; equal && i < left.size(); ++i)
       equal = left[i].size() == right[i].size() && std::equal(left[i].begin(), left[i].end(), right[i].begin(), same);
     if (ours.failed && !refused_is_known && error_ != LUNAR_E_INVALID && error_ != LUNAR_E_EXISTS) equal = false;
-    // Whether a sum overflows on the way depends on the order of the rows, which neither promises.
+    // An intermediate overflow of a sum depends on the order of the rows, which neither promises.
     const bool overflow = ours.why.find("64-bit") != std::string::npos || theirs.why == "integer overflow";
     if (overflow && ours.failed != theirs.failed) equal = true;
     if (!equal) {
@@ -463,13 +464,13 @@ class Contest {
     return v;
   }
 
-  // From here on not every integer is a REAL.
+  // From 2^53 on not every integer is a REAL.
   std::int64_t around_2_53() {
     const std::int64_t beside = (std::int64_t{1} << 53) - 1 + static_cast<std::int64_t>(words_.below(4));
     return words_.one_in(2) ? beside : -beside;
   }
 
-  // At the ends of the integers, where they begin to lie closer than REALs do, and beyond all of them.
+  // Limits of the integers, the first integers closer together than REALs, and infinities.
   Value extreme_real() {
     static const double reals[] = {-9223372036854775808.0,
                                    -9223372036854775808.0,
@@ -488,7 +489,7 @@ class Contest {
     return v;
   }
 
-  // A constant that rows of the column may be equal to: mostly as the column has them.
+  // Returns a constant that may equal the column in some rows, mostly of the column's type.
   Value equal_to(const Column& column) {
     if (column.type == LUNAR_REAL && words_.one_in(8)) {
       Value v;
@@ -530,7 +531,7 @@ class Contest {
       v.type = words_.one_in(2) ? LUNAR_BOOLEAN : LUNAR_INT64, v.integer = words_.one_in(2);
     } else {
       v.bytes = words_.any(texts);
-      // Beyond what a tree has of a text, but for a key.
+      // Longer than the part of a text that a tree stores, except for a key.
       if (words_.one_in(8)) v.bytes += std::string(words_.below(40), 'k');
       if (!column.key && words_.one_in(16)) v.bytes = std::string(48 + words_.below(4), 'k');
       if (column.type == LUNAR_BLOB && words_.one_in(15)) v.bytes += std::string("\0\xff", words_.below(3));
@@ -546,7 +547,7 @@ class Contest {
       case LUNAR_BOOLEAN:
         return word(v.integer != 0 ? "true" : "false");
       case LUNAR_REAL:
-        // The digits are those of the number itself, or all of its integer's.
+        // 15 digits if they give the same number, else all digits of the integer.
         std::snprintf(number, sizeof number, "%.15g", v.real);
         if (std::isinf(v.real))
           std::strcpy(number, v.real > 0 ? "9e999" : "-9e999");
@@ -640,7 +641,7 @@ class Contest {
     return chosen.substr(0, chosen.find('(')) + (chosen.find('(') != std::string::npos ? "(40)" : "");
   }
 
-  // What SQLite needs to hold no more than the column's type does.
+  // Returns the CHECK that limits SQLite's column to lunar's type.
   static std::string check(const Column& column) {
     const std::string c = "\"" + column.name + "\"";
     static const char* const limits[] = {"-128 AND 127", "-32768 AND 32767", "-2147483648 AND 2147483647"};
@@ -776,7 +777,7 @@ class Contest {
 
   // --- changes ---
 
-  // Refused by both: of no column's type.
+  // Returns a value that both refuse, of another type than the column's.
   Value wrong_for(const Column& column) {
     Value v;
     if (is_number(column.type)) {
@@ -841,7 +842,7 @@ class Contest {
     roll_back();
   }
 
-  // Rows that go on in the index, to where its cursor has not been.
+  // Moves rows ahead in the index, beyond its cursor.
   void update_along(const Table& table, const Index& index) {
     const std::string column = name(table.columns[index.column].name);
     Value step, from;
@@ -907,7 +908,7 @@ class Contest {
     if (words_.one_in(15)) {
       used("delete all");
     } else {
-      // A few of them.
+      // Deletes a few rows.
       text.add(" WHERE ");
       if (!table.indexes.empty() && words_.one_in(3)) {
         index_term(text, table, words_.any(table.indexes));
@@ -937,7 +938,7 @@ class Contest {
     condition(text, table, 0);
   }
 
-  // What the index may find rows by.
+  // Adds a condition that the index can evaluate.
   void index_term(Text& text, const Table& table, const Index& index) {
     static const char* const ranges[] = {" < ", " <= ", " > ", " >= "};
     const Column& c = table.columns[index.column];
@@ -1016,7 +1017,7 @@ class Contest {
     }
   }
 
-  // What a column is compared with: of its type, mostly.
+  // Adds the other side of a column's comparison, mostly of its type.
   void other_side(Text& text, const Table& table, const Column& column) {
     Value v = value_for(column);
     if (words_.percent(12)) {
@@ -1067,7 +1068,7 @@ class Contest {
       case 1: {
         text.add(column + (words_.percent(30) ? as("is", " IS ") : as("is not", " IS NOT ")));
         Value v = value_for(c);
-        if (v.type == LUNAR_BOOLEAN) v.type = LUNAR_INT64;  // IS TRUE is something else
+        if (v.type == LUNAR_BOOLEAN) v.type = LUNAR_INT64;  // IS TRUE is another operator
         return constant(text, v);
       }
       case 2: {
@@ -1148,7 +1149,7 @@ class Contest {
           if (!is_number(c.type)) {
             used("count(*)"), text.add("COUNT(*)");
           } else {
-            // The largest integers cancel each other in an average, or do not, as the order is.
+            // An average of the largest integers depends on the order.
             text.add((c.type == LUNAR_INT64 || words_.percent(60) ? as("sum", "SUM(") : as("avg", "AVG (")) +
                      name(c.name) + ")");
           }
@@ -1171,7 +1172,7 @@ class Contest {
       both(text, true);
       return;
     }
-    // By an index, with its column first in the result.
+    // Orders by an index, with its column first in the result.
     const Index* order = nullptr;
     if (!aggregated && !grouped && !table.indexes.empty() && words_.percent(40)) {
       order = &words_.any(table.indexes);
@@ -1227,7 +1228,7 @@ class Contest {
           used("order by several");
           text.add(", " + name(any_column(table).name) + (words_.one_in(2) ? as("desc", " DESC") : ""));
         }
-        // An index has equal ones in the order of the keys, if these are numbers, and the last first when it descends.
+        // An index orders ties by numeric keys; a descending one reverses them.
         explain(text);
         descending = way == 2;
         if (by_index_) used(is_number(key_type) ? "index: ties in order of the key" : "index: ties in any order");
@@ -1324,7 +1325,7 @@ class Contest {
   std::vector<std::uint64_t> memory_;
   std::vector<Table> table_, tables_before_;
   unsigned tables_made_ = 0, indexes_made_ = 0;
-  std::string index_;  // by which the last statement found its rows
+  std::string index_;  // of the last statement's path
   bool by_index_ = false;
   bool parameters_ = false, transaction_ = false, failed_ = false, several_passes_ = false;
   std::uint64_t style_ = 0;
@@ -1364,7 +1365,7 @@ void contest(std::uint64_t statements, bool every_production) {
     }
 }
 
-// SQLite's rows of a query, as Database::told has lunar's.
+// Returns SQLite's rows of a query in the form of Database::told.
 std::string told_by_sqlite(sqlite3* sqlite, const std::string& sql) {
   sqlite3_stmt* statement = nullptr;
   EXPECT_EQ(sqlite3_prepare_v2(sqlite, sql.c_str(), -1, &statement, nullptr), SQLITE_OK);
@@ -1385,7 +1386,7 @@ std::string told_by_sqlite(sqlite3* sqlite, const std::string& sql) {
   return rows;
 }
 
-// SQLite stores a NaN as NULL. lunar keeps it, and its aggregates leave it out as they leave out NULL.
+// SQLite stores a NaN as NULL. lunar stores it, and its aggregates ignore it like NULL.
 TEST(SqlBesideSqlite, aggregates_of_reals_with_nan_and_infinities_are_the_same) {
   static const double reals[] = {std::nan(""), -std::nan(""), HUGE_VAL, -HUGE_VAL, 20.5, -3, 0, 1e17};
   Words words(seed_told());

@@ -1,4 +1,4 @@
-// What SQL statements do, and say, one by one.
+// Results and errors of single SQL statements.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -176,7 +176,7 @@ TEST_F(Sql, explain_names_the_index) {
   EXPECT_EQ(path("DELETE FROM words WHERE n > 1"),
             "words: a range of n by the index words_n; tested by WHERE; keys collected before a change in memory, in "
             "several passes where it is short");
-  // The better of two.
+  // Two indexes: the better one.
   EXPECT_EQ(path("SELECT * FROM readings WHERE n = 5 AND id = 1"), "readings: one row by the key id; tested by WHERE");
   EXPECT_EQ(path("SELECT * FROM readings WHERE heat > 1 AND n = 5 AND id > 1"),
             "readings: one value of n by the index by_n; tested by WHERE");
@@ -185,7 +185,7 @@ TEST_F(Sql, explain_names_the_index) {
   EXPECT_EQ(path("SELECT * FROM readings WHERE heat > 1 ORDER BY id"),
             "readings: a range of heat by the index by_heat; tested by WHERE; sorted in memory, in several passes "
             "where it is short");
-  // None.
+  // No index.
   const std::string every = "readings: every row, in order; tested by WHERE";
   for (const char* where : {"n > 5", "heat <> 1", "heat = 1 OR id = 1", "place LIKE '%f'", "NOT heat = 1",
                             "heat + 1 = 2", "heat = n", "heat IN (1, n)", "heat IN ()", "place NOT LIKE 'r%'"})
@@ -384,7 +384,7 @@ TEST_F(Sql, a_null_pointer_is_refused_by_every_function) {
   EXPECT_EQ(lunar_prepare(&database.db, nullptr, 8, memory, sizeof memory, &none, nullptr), LUNAR_E_INVALID);
   EXPECT_EQ(lunar_prepare(&database.db, text, 8, nullptr, sizeof memory, &none, nullptr), LUNAR_E_INVALID);
   EXPECT_EQ(lunar_prepare(&database.db, text, 8, memory, sizeof memory, nullptr, nullptr), LUNAR_E_INVALID);
-  // What was prepared without a statement in the text.
+  // An empty statement.
   ASSERT_EQ(lunar_prepare(&database.db, " ; -- none", 10, memory, sizeof memory, &none, nullptr), 0);
   ASSERT_EQ(none, nullptr);
   EXPECT_EQ(lunar_step(none), LUNAR_E_INVALID);
@@ -439,7 +439,7 @@ TEST_F(Sql, a_statement_that_could_not_be_prepared_cannot_be_used) {
   }
 }
 
-// By every row, then by the index of each kind: the same rows.
+// Every access path gives the same rows.
 TEST_F(Sql, numbers_at_the_ends_are_found_by_an_index_as_by_every_row) {
   const std::vector<std::pair<std::string, std::string>> found = {
       {"i = -9223372036854775808.0", "1"},
@@ -472,7 +472,7 @@ TEST_F(Sql, numbers_at_the_ends_are_found_by_an_index_as_by_every_row) {
             0);
   lunar_table table;
   ASSERT_EQ(lunar_table_open(&database.db, "t", &table), 0);
-  for (const auto& [key, sign] : {std::pair{4, 1.0}, {7, -1.0}}) {  // SQL knows no NaN to store
+  for (const auto& [key, sign] : {std::pair{4, 1.0}, {7, -1.0}}) {  // SQL cannot store a NaN
     const lunar_value k = integer(key);
     lunar_value v{};
     v.type = LUNAR_REAL, v.as.real = std::copysign(std::nan(""), sign);
@@ -494,7 +494,7 @@ TEST_F(Sql, numbers_at_the_ends_are_found_by_an_index_as_by_every_row) {
   }
 }
 
-// What one INSERT needs fits into the log; what was there before it does not count.
+// One INSERT fits into the log, whatever the log contains before it.
 TEST(SqlInsert, of_several_rows_succeeds_whatever_the_log_has_from_before) {
   for (const std::size_t buffer : {16384U, 65536U}) {
     Database database(LUNAR_MODE_FULL, 4096, buffer, 160 * 512);
@@ -587,8 +587,8 @@ TEST(SqlModes, mode_none_has_statements_and_no_transactions) {
   EXPECT_EQ(database.told("SELECT n FROM t"), "2|127|3") << "what was done before the error stays";
 }
 
-// The device fails at each call in turn; what the statement did is there wholly or not at all.
-// One statement on a device of which one call fails: what the handle shows at once, and what the next mount finds.
+// One statement on a device of which one call fails, each in turn. Its effect is complete or absent, in the handle at
+// once and after the next mount.
 struct Failing {
   lunar_mode mode;
   std::string statement, after;
@@ -598,7 +598,7 @@ struct Failing {
   static constexpr const char* before = "10 4";
   static constexpr const char* look = "SELECT SUM(n), COUNT(*) FROM t";
 
-  // False: the statement makes fewer calls.
+  // Returns false once the statement makes fewer calls.
   bool fails_at_next_call() {
     Database database(mode, 1024, LUNAR_BUFFER_BYTES_MIN(512));
     EXPECT_EQ(database.all("CREATE TABLE t (id INT PRIMARY KEY, n INT, s TEXT); CREATE INDEX by_n ON t (n);"
@@ -651,7 +651,7 @@ TEST(SqlFailures, leave_a_statement_done_or_not_begun) {
   EXPECT_GT(failed, 100);
 }
 
-// docs/adr/015 has the figures that this prints.
+// Prints the figures of docs/adr/015.
 TEST(SqlSort, reads_more_in_less_memory_and_writes_nothing) {
   Database database(LUNAR_MODE_DATA, 32768, 8192);
   ASSERT_EQ(database.all("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, content BLOB)"), 0);
@@ -694,7 +694,7 @@ TEST(SqlSort, reads_more_in_less_memory_and_writes_nothing) {
   }
 }
 
-// Statements between ```sql and ```; after each, what it gives: "--> ".
+// Runs the statements between ```sql and ``` and compares each result with its line "--> ".
 TEST(SqlDocumentation, has_examples_that_do_what_it_says) {
   std::ifstream page(LUNAR_SQL_PAGE);
   ASSERT_TRUE(page);

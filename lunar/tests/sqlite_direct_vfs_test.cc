@@ -1,4 +1,4 @@
-// SQLite past the page cache, as the bench has it.
+// SQLite without the page cache, as in the bench.
 #include "../bench/sqlite_direct_vfs.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // The last value; a statement that fails fails the test.
+  // Returns the last value; a failed statement fails the test.
   std::string operator()(const std::string& sql) {
     std::string value;
     const auto keep = [](void* to, int, char** values, char**) {
@@ -64,7 +64,7 @@ class SqliteDirectVfs : public testing::TestWithParam<const char*> {
     db("VACUUM");
   }
   static std::string content(Database& db) { return db("SELECT group_concat(k || hex(v)) FROM t"); }
-  // Of the database, in the page cache.
+  // Returns the number of the database's pages in the page cache.
   long pages_cached() const {
     const auto bytes = std::filesystem::file_size(path), page = static_cast<std::uintmax_t>(sysconf(_SC_PAGESIZE));
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -82,7 +82,7 @@ class SqliteDirectVfs : public testing::TestWithParam<const char*> {
     close(descriptor);
   }
 
-  const std::string folder = "sqlite-direct-" + std::to_string(getpid());  // of the build, not of a tmpfs
+  const std::string folder = "sqlite-direct-" + std::to_string(getpid());  // below build, not on a tmpfs
   const std::string path = folder + "/rows.db";
 };
 

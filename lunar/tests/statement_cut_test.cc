@@ -1,5 +1,5 @@
-// A statement of SQL changes many rows and the power goes at one of its flushes: afterwards all of it is there or
-// nothing of it. Of the sectors that were not flushed all but one reach the device, each in turn the missing one.
+// The power fails at a flush of an SQL statement that changes many rows: afterwards its effect is complete or absent.
+// All unflushed sectors but one reach the device; each is the missing one in turn.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -15,10 +15,10 @@ constexpr std::size_t buffer_bytes = 16384;
 
 struct Statement {
   const char* name;
-  const char* index;  // made beside that of the key; empty: none
+  const char* index;  // secondary index; empty: none
   const char* sql;
-  const char* count;        // how many rows are as they were, in SQL
-  std::uint32_t log_bytes;  // 0: lunar_format's own choice
+  const char* count;        // SQL that counts the unchanged rows
+  std::uint32_t log_bytes;  // 0: lunar_format's default
 };
 void PrintTo(const Statement& statement, std::ostream* out) { *out << statement.name; }
 
@@ -32,7 +32,7 @@ std::string one_value(lunar& db, const std::string& sql) {
   return value;
 }
 
-// Cuts at every flush of a database's device, on a copy of it. The database goes on as if nothing had been.
+// Cuts a copy of a database's device at every flush; the database itself continues.
 class FlushCuts {
  public:
   FlushCuts(Database& database, const char* count)
@@ -52,7 +52,7 @@ class FlushCuts {
   FlushCuts& operator=(const FlushCuts&) = delete;
 
   int cuts = 0, not_mounted = 0, half_applied = 0, not_sound = 0;
-  std::string found;  // rows as they were, after a statement that was applied by half
+  std::string found;  // unchanged rows after a statement that was applied in part
 
  private:
   void before_change() {

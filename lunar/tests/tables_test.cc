@@ -1,4 +1,4 @@
-// Tables in the order of their keys, tables that forget their oldest rows, and cursors over both, beside std::map.
+// Ordered tables, ring tables and cursors over both, compared with std::map.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -231,7 +231,7 @@ TEST_P(Keys, that_are_text_of_any_length_are_found_removed_and_redone) {
     ASSERT_EQ(insert(text(k), "x"), 0);
   }
   ASSERT_EQ(lunar_sync(&db), 0);
-  ASSERT_EQ(lunar_mount(&db, &config), 0);  // the handle before is forgotten, as in a cut
+  ASSERT_EQ(lunar_mount(&db, &config), 0);  // drops the previous handle, as a cut does
   ASSERT_EQ(lunar_table_open(&db, "t", &table), 0);
   for (int i = 0; i < 700; ++i) {
     const std::string k = key(i);
@@ -239,7 +239,7 @@ TEST_P(Keys, that_are_text_of_any_length_are_found_removed_and_redone) {
   }
 }
 
-// Chunks of two sectors: the segments of a hash index are runs of them, and where there is no run the index stops
+// Chunks of two sectors: the segments of a hash index are runs of chunks, and without a free run the index stops
 // growing.
 TEST_P(Keys, are_found_in_an_index_that_is_longer_than_a_chunk) {
   config.class_bytes_max = 1024, config.sector_count = 4096, config.log_bytes = 512 * 1024;
@@ -255,7 +255,7 @@ TEST_P(Keys, are_found_in_an_index_that_is_longer_than_a_chunk) {
     ASSERT_EQ(insert(integer(rows), "x"), 0);
     if (rows % 20 != 0) continue;
     ASSERT_EQ(lunar_sync(&db), 0);
-    ASSERT_EQ(lunar_mount(&db, &config), 0);  // the handle before is forgotten: a segment may be given out once more
+    ASSERT_EQ(lunar_mount(&db, &config), 0);  // without an unmount: a segment may be allocated twice
     ASSERT_EQ(lunar_table_open(&db, "t", &table), 0);
   }
   all_there(rows, "redone");
@@ -279,7 +279,7 @@ TEST_P(Keys, of_a_table_too_long_to_be_dropped_can_be_removed_and_then_it_is_dro
   int rows = 0;
   while (insert(integer(rows), std::string(200, 'x')) == 0) ++rows;
   const int dropped = lunar_table_drop(&db, "t");
-  if (dropped == 0) return;  // with more frames it can
+  if (dropped == 0) return;  // it fits with more frames
   ASSERT_EQ(dropped, LUNAR_E_TXN_FULL);
   for (int i = 0; i < rows; ++i) {
     const lunar_value key = integer(i);
@@ -346,7 +346,7 @@ TEST_P(Cursors, end_although_each_row_that_is_read_moves_to_the_end) {
   EXPECT_EQ(rows, 300);
 }
 
-// The rows of the transaction, and the blocks that it added, are no more; other rows may be in blocks of their numbers.
+// The rollback removes the transaction's rows and blocks; other rows may use the same block numbers afterwards.
 TEST_P(Cursors, go_on_among_the_rows_that_are_left_when_a_transaction_is_rolled_back) {
   create(LUNAR_INT64);
   for (const bool descending : {false, true}) {
@@ -388,7 +388,7 @@ TEST_P(Cursors, take_bounds_with_a_tree_only) {
 
 using Rings = Tables;
 
-/* As hash.c mixes an integer key. */
+/* The hash of an integer key in hash.c. */
 std::uint32_t mixed(std::uint64_t key) {
   key = (key ^ key >> 33) * 0xff51afd7ed558ccdU;
   key = (key ^ key >> 33) * 0xc4ceb9fe1a85ec53U;
@@ -397,7 +397,7 @@ std::uint32_t mixed(std::uint64_t key) {
 
 class Hashes : public Tables {
  protected:
-  /* Keys of one bucket that all go to another when there are 33; then others that make the index grow. */
+  /* Keys of one bucket that all move to another at 33 buckets; then others that make the index grow. */
   void crowd_a_bucket_then_grow() {
     create(LUNAR_INT64);
     std::int64_t key = 0;
@@ -416,8 +416,8 @@ class Hashes : public Tables {
 
 TEST_P(Hashes, grow_although_a_bucket_has_many_keys) { crowd_a_bucket_then_grow(); }
 
-// Long keys with falling numbers leave pages half full: so few rows make a tree of the greatest height, and what does
-// not fit any more must not be seen half-way, where there is no way back.
+// Long keys in descending order leave pages half full, so that few rows make a tree of the greatest height. A row that
+// does not fit must not be inserted in part, even in a mode without rollback.
 TEST(Tree, at_its_greatest_height_keeps_all_its_rows_in_every_mode) {
   for (const lunar_mode mode : {LUNAR_MODE_NONE, LUNAR_MODE_DATA}) {
     emubd device{};
@@ -504,7 +504,7 @@ TEST_P(Rings, forget_what_is_older_than_their_age) {
   EXPECT_LE(keys.front(), keys.back() - 53);
 }
 
-/* One operation could not forget them all: with a small buffer it would not fit into the log. */
+/* One operation could not delete all old rows: with a small buffer it would not fit into the log. */
 TEST_P(Rings, forget_many_rows_over_several_insertions) {
   create(LUNAR_INT32, LUNAR_RING_AGE, 100'000);
   constexpr int rows = 3000;
@@ -520,7 +520,7 @@ TEST_P(Rings, forget_many_rows_over_several_insertions) {
   EXPECT_EQ(scan_integers().front(), 1'000'000);
 }
 
-/* Each row that goes changes another leaf, which a buffer of four frames has to spill. */
+/* Each deleted row changes another leaf, which a buffer of four frames must spill. */
 TEST(Ring, forgets_rows_of_random_keys_with_the_smallest_log_and_buffer) {
   emubd device{};
   lunar_config config{};

@@ -1,4 +1,4 @@
-"""make bench-lunar, small, on real loop devices: each section runs, and reads come from where the section says."""
+"""A small `make bench-lunar` on loop devices: each section runs and reads from the stated place."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What a firmware developer runs first, with a C compiler alone."""
+"""The examples for firmware developers need only a C compiler."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""The ports to emulated boards: the firmware that `make firmware` builds, under QEMU, beside the host's own lines."""
+"""The firmware of the emulated boards under QEMU prints the same lines as the host."""
 
 import re
 import subprocess
@@ -41,7 +41,7 @@ on_every_board = pytest.mark.parametrize("board", list(BOARDS))
 
 @cache
 def board_prints(board: str, build: str, transport: str = "modern") -> str:
-    """What the firmware prints; an exit code other than 0 is a failure of its own."""
+    """Returns the output of the firmware; fails on another exit code than 0."""
     image = REPOSITORY / "build" / board / f"firmware-{build}.elf"
     with TemporaryDirectory() as directory:
         disk = Path(directory) / "disk.img"

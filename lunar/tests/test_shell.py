@@ -1,4 +1,4 @@
-"""The command line `lunar`, as a person or a script runs it."""
+"""The command line `lunar`, interactive and in scripts."""
 
 import fcntl
 import json
@@ -153,7 +153,7 @@ def test_what_cannot_be_opened_says_what_to_do(image: Path, tmp_path: Path) -> N
 
 
 def damage(image: Path, text: bytes) -> None:
-    """Spoils the block in whose rows the text is."""
+    """Overwrites the block of the row that contains the text."""
     data = bytearray(image.read_bytes())
     at = data.rindex(text)
     data[at - at % 512 - 1024 : at - at % 512 + 8] = b"\xff" * 1032
@@ -413,7 +413,7 @@ def test_ctrl_c_takes_back_the_statement(tmp_path: Path, mode: str) -> None:
 
 
 class Terminal:
-    """A person at a prompt."""
+    """An interactive session in a pseudo-terminal."""
 
     def __init__(self, *words: str | Path, home: Path) -> None:
         environment = {**os.environ, "HOME": str(home), "TERM": "dumb", "LC_ALL": "C.UTF-8"}

@@ -1,4 +1,4 @@
-"""The library as `make firmware` builds it: no static RAM, nothing from outside but what copies and compares bytes."""
+"""The library of `make firmware` has no static RAM and imports only functions that copy and compare bytes."""
 
 import subprocess
 import sys

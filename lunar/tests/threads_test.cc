@@ -1,5 +1,5 @@
-// One handle, used by several threads through config.lock: each finds its own rows as it left them, and every state
-// that another one sees is a whole one. Under ThreadSanitizer a step outside the lock is reported.
+// Several threads use one handle through config.lock: each reads its own rows unchanged, and others see only complete
+// states. ThreadSanitizer reports an access outside the lock.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ void lock(const lunar_config*) {
 }
 
 void unlock(const lunar_config*) {
-  if (owner != std::this_thread::get_id()) return;  // a mutant of the library
+  if (owner != std::this_thread::get_id()) return;  // only in a mutant of the library
   owner = {};
   mutex.unlock();
 }
@@ -55,7 +55,7 @@ class Threads : public testing::TestWithParam<lunar_mode> {
   lunar db{};
 };
 
-// Inserts, updates, removes and reads the keys of one thread beside a model of them; wrong: the first that differs.
+// Inserts, updates, removes and reads one thread's keys beside a model; `wrong` is the first difference.
 class Worker {
  public:
   Worker(lunar& db, int number) : random_(seed_told() + static_cast<unsigned>(number)), first_(number * 1000) {
@@ -107,7 +107,7 @@ class Worker {
   char row_[600];
 };
 
-// What reads and writes the volume as a whole while the others work.
+// Reads and writes the whole volume while the others work.
 std::string look_after(lunar& db, const std::atomic<bool>& ended) {
   lunar_table table{};
   char row[600];

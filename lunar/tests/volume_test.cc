@@ -1,5 +1,4 @@
-// A volume over its life: what was stored is there after unmounting, a full device works again after deletion,
-// transactions happen wholly or not at all.
+// A volume over its life: rows survive an unmount, a full device works after deletion, transactions are atomic.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -105,7 +104,7 @@ TEST(Volume, has_what_was_written_out_after_the_end_of_the_program) {
       ASSERT_EQ(lunar_write_out(&world.db), 0);
       ASSERT_EQ(world.device.syncs, syncs);
       const State written_out = world.now;
-      ASSERT_EQ(world.mount(), 0);  // another program: the handle before is forgotten, the device has lost nothing
+      ASSERT_EQ(world.mount(), 0);  // as another program: no unmount, no loss on the device
       ASSERT_EQ(world.read(), written_out) << "mode " << mode << ", operation " << operation;
     }
   }
@@ -125,7 +124,7 @@ TEST(Volume, is_found_again_when_the_numbers_of_groups_have_begun_again) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     World world({.mode = LUNAR_MODE_FULL, .sectors = 1024, .keys = 40}, seed);
     world.db.series.sequence = 0xffffffffU - 300 - world.random(300);
-    // Once round the log: nothing is left of the numbers before, which would pass for later ones.
+    // Once round the log, because earlier numbers in it would count as later ones.
     for (int i = 0; i < 300; ++i) ASSERT_EQ(lunar_checkpoint(&world.db), 0);
     for (int life = 0; life < 4; ++life) {
       for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
@@ -263,8 +262,7 @@ TEST(Transaction, that_is_committed_outlives_a_cut_and_one_that_is_not_does_not)
   }
 }
 
-// Updates of random rows, of which there are more than the buffer holds, until one is refused; the part of the log that
-// they had.
+// Updates random rows, more than the buffer holds, until one is refused. Returns the share of the log that they used.
 double room_of_a_transaction(World& world, std::uint32_t rows) {
   const auto used = [&] { return world.db.series.log_used + world.db.log_before; };
   const auto update = [&](std::uint32_t among) {
@@ -293,7 +291,7 @@ double least_room(const Options& options, std::uint32_t rows, std::uint64_t tria
   return least;
 }
 
-// What lunar_begin promises.
+// lunar_begin promises this.
 TEST(Transaction, has_its_part_of_the_log_whenever_it_begins) {
   const auto trials = 30 / one_in(5);
   for (std::uint32_t log = 1U << 15; log <= 1U << 21; log *= 2) {
@@ -355,8 +353,8 @@ TEST(Mount, that_is_refused_leaves_a_handle_that_is_not_mounted) {
   EXPECT_EQ(lunar_unmount(&db), LUNAR_E_INVALID);
 }
 
-// Each sector in turn cannot be read. Nothing follows a volume that was unmounted: skipping loses nothing. After a cut
-// what follows the sector is lost, and what is left is one of the moments before.
+// Each sector in turn is unreadable. After an unmount the log has no further groups, so skipping the sector loses
+// nothing. After a cut the groups behind the sector are lost, and the state is that of an earlier moment.
 void mount_with_each_sector_unreadable(bool unmounted) {
   std::uint32_t refused = 0, skipped = 0, lost = 0;
   for (std::uint32_t sector = 0; sector < 1024; ++sector) {

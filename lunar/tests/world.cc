@@ -83,11 +83,11 @@ int World::unmount() {
 }
 
 int World::acknowledged(int error, const State& after) {
-  if (in_transaction_) {  // it becomes a moment as a whole
+  if (in_transaction_) {  // the commit makes one moment of it
     if (error == 0) now = after;
     return error;
   }
-  since.push_back(after);  // what was under way when the power went may be there
+  since.push_back(after);  // a pending operation may survive a cut
   if (error != 0) return error;
   now = after;
   if (options_.mode == LUNAR_MODE_FULL) since.assign(1, now);
@@ -188,7 +188,7 @@ int World::toggle_other_index() {
   return no_room(error) ? 0 : acknowledged(error, after);
 }
 
-// Operations that count together or not at all. What failed for want of room has undone the transaction.
+// Runs a transaction, which is atomic. An operation without room has rolled it back.
 int World::transaction_while(const std::function<bool()>& goes_on) {
   const State before = now;
   did = "begin";
@@ -204,7 +204,7 @@ int World::transaction_while(const std::function<bool()>& goes_on) {
     did = commits ? "commit" : "rollback";
     error = commits ? lunar_commit(&db) : lunar_rollback(&db);
   } else if (error != 0 && lunar_rollback(&db) == 0) {
-    did += ", rolled back";  // a failed reading has left it open, after another failure it was lost
+    did += ", rolled back";  // after a failed read it was open; other failures end it
   }
   full_ = false;
   now = before;
@@ -268,7 +268,7 @@ int World::run(const std::string& sql, const std::vector<lunar_value>& parameter
   return error;
 }
 
-// Up to eighty new rows by one statement.
+// Inserts up to eighty rows by one statement.
 int World::insert_rows() {
   State after = now;
   std::vector<lunar_value> parameters;
@@ -289,7 +289,7 @@ int World::insert_rows() {
   return no_room(error) ? 0 : acknowledged(error, after);
 }
 
-// Changes the rows of a range of keys, or, at times, those of a number by its index.
+// Changes the rows of a range of keys or, at times, those with a number through its index.
 int World::statement() {
   did = "statement";
   const std::uint32_t kind = random(10);
@@ -346,7 +346,7 @@ std::optional<State> World::read() {
   return state;
 }
 
-// Each row once, with the same content; their order becomes their age.
+// Expects each row once with the same content, and sets the rows' age from their order.
 bool World::read_by_cursor(State& state) {
   lunar_cursor cursor;
   if (lunar_cursor_open(&cursor, &table, nullptr, nullptr, 0) != 0) return false;
@@ -371,7 +371,7 @@ bool World::read_by_cursor(State& state) {
   return rows == rows_of(state);
 }
 
-// The rows by an index: those expected, in their order where it has one.
+// Returns whether an index gives the expected rows, in their order if it is ordered.
 bool World::reads(const char* index, const lunar_value* value, bool descending, const State& state,
                   std::vector<std::int64_t> expected, bool ordered) {
   lunar_cursor cursor;
@@ -390,14 +390,14 @@ bool World::reads(const char* index, const lunar_value* value, bool descending, 
   return error == LUNAR_E_NOT_FOUND && found == expected;
 }
 
-// Each index gives all rows, in its order or value by value.
+// Expects that each index gives all rows, in its order or value by value.
 bool World::read_by_indexes(State& state) {
   std::uint32_t indexes = 0;
   lunar_index_info info;
   int error = 0;
   for (std::uint8_t at = 0; (error = lunar_index_list(&table, &at, &info)) == 0; ++indexes) {
     if (std::strcmp(info.name, "other index") == 0) state[other_index] = {}, --indexes;
-    std::map<std::string, std::vector<std::int64_t>> keys;  // by what orders, or the hashed value
+    std::map<std::string, std::vector<std::int64_t>> keys;  // by the ordering or hashed value
     for (const auto& [key, row] : state) {
       if (key < 0) continue;
       std::string order;
@@ -430,7 +430,7 @@ void World::cut() {
   emubd_cut(&device, &seed, survive, !options_.atomic_sectors && random(2) == 0 ? 64 : 0);
 }
 
-// Whether each byte of the row is that of one of its versions since the last sync, none of which lay elsewhere.
+// Returns whether each byte of the row is from one of its versions at this place since the last sync.
 bool World::made_of_versions(std::int64_t key, const Row& row, std::uint64_t age) const {
   std::string number(reinterpret_cast<const char*>(&row.number), sizeof row.number);
   const std::string found = row.text + number;
