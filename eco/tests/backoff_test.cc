@@ -6,7 +6,7 @@ namespace {
 
 using eco::Backoff;
 
-// A home whose jobs follow each other, at workers that keep each of them `wasted_s` for nothing.
+// Sends jobs one after another to workers that waste `wasted_s` on each.
 struct Tries {
   int count = 0;
   double waited_s = 0;

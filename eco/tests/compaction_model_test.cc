@@ -31,7 +31,7 @@ struct Jobs {
   std::mt19937_64 random;
 };
 
-// Mean relative error of jobs 21 to 220: each is predicted, then learnt.
+// Returns the mean relative error of jobs 21 to 220; each is predicted, then learnt.
 struct Error {
   double time = 0, energy = 0;
 };

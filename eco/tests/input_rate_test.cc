@@ -24,7 +24,7 @@ TEST(InputRate, is_within_4_percent_five_seconds_after_a_step) {
   int t = 0;
   for (; t < 20; ++t) rate.observe(t, bytes), bytes += 1000;
   const double before = rate.bytes_s();
-  bytes += 1000;  // so the last second of the old rate was 2000
+  bytes += 1000;  // the last second of the old rate is 2000
   for (const int last = t + 5; t < last; ++t) rate.observe(t, bytes), bytes += 2000;
   EXPECT_EQ(before, 1000);
   EXPECT_NEAR(rate.bytes_s(), 2000, 80);
@@ -44,7 +44,7 @@ TEST(InputRate, does_not_depend_on_how_often_it_looks) {
 TEST(InputRate, begins_again_when_the_count_falls) {
   eco::InputRate rate;
   rate.observe(0, 1000), rate.observe(1, 2000);
-  rate.observe(2, 10);  // the database was opened again
+  rate.observe(2, 10);  // the database was reopened
   EXPECT_EQ(rate.bytes_s(), 1000);
   rate.observe(3, 1010);
   EXPECT_EQ(rate.bytes_s(), 1000);

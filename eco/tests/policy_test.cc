@@ -14,7 +14,7 @@ using eco::Decision, eco::Policy, eco::PolicyKind, eco::Request, eco::Server;
 constexpr std::uint64_t mb = 1'000'000;
 constexpr double ten_gbit_s = 1.25e9;
 
-// So many seconds and joules for a job of 64 MB, in proportion for others.
+// A model that predicts these seconds and joules for a job of 64 MB, for others in proportion.
 eco::CompactionModel model_of(double s, double j) {
   eco::CompactionModel model;
   for (int i = 1; i <= 40; ++i) {
@@ -36,7 +36,7 @@ Server server_of(const char* name, double s, double j) {
   return server;
 }
 
-// Home needs 4 s for a job; the faster a server, the more energy it takes.
+// Home needs 4 s for a job; faster servers take more energy.
 struct Federation {
   enum : std::size_t { home, medium, high };
   std::vector<Server> servers{server_of("home", 4, 8), server_of("medium", 2, 10), server_of("high", 1, 16)};
@@ -455,7 +455,7 @@ TEST(EcoPlus, goes_away_where_the_application_wants_the_processor) {
   home.busy_cores = 1;
   EXPECT_EQ(federation.place("eco-plus"), "medium");
   EXPECT_NEAR(federation.decide("eco-plus").options[Federation::home].cost_j - idle, (20 + 5 * 1.0) * 1.6, 1);
-  home.residual = model_of(4, 8);  // nothing is won: all of it stays
+  home.residual = model_of(4, 8);  // no gain: all of it stays
   EXPECT_EQ(federation.place("eco-plus"), "");
   home.busy_cores = 3;
   EXPECT_NEAR(federation.decide("eco-plus").options[Federation::home].cost_j - idle, (20 + 5 * 3.0) * 1.6, 1.5)
@@ -475,7 +475,7 @@ TEST(EcoPlus, prefers_what_is_certain) {
   EXPECT_EQ(federation.place("eco-plus"), "high");
 }
 
-// Random federations: what must hold of any choice.
+// Properties of any choice, in random federations.
 struct Dice {
   explicit Dice(std::uint64_t seed) : random(seed) {}
   double between(double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); }
@@ -541,7 +541,7 @@ TEST(Policies, none_depends_on_the_order_of_servers) {
   }
 }
 
-// Equations 2 to 4 once more, by definition.
+// Equations 2 to 4 by definition.
 TEST(Policies, eco_is_what_the_equations_say) {
   Dice dice(seed);
   int offloaded = 0;

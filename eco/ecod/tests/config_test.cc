@@ -138,7 +138,7 @@ TEST(Config, what_is_printed_reads_as_the_same) {
 TEST(Config, the_annotated_example_is_what_the_defaults_print) {
   auto config = eco::read_config(ECO_EXAMPLE_CONFIG);
   EXPECT_EQ(config.name, parse_config("", "").name);
-  config.name.clear();  // the example's
+  config.name.clear();  // drops the example's name
   std::ifstream in(ECO_EXAMPLE_CONFIG);
   const std::string example{std::istreambuf_iterator<char>(in), {}};
   EXPECT_TRUE(example.ends_with(print_config(config))) << "ecod --print-config, with name = \"\", writes it";

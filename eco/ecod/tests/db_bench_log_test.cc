@@ -1,4 +1,4 @@
-// A LOG that db_bench wrote, as `ecoctl estimate` reads it.
+// `ecoctl estimate` reads a LOG of db_bench.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ TEST(DbBench, a_log_with_stalls_is_read_whole_and_its_waiting_is_what_rocksdb_co
   EXPECT_GT(e.sizes.size(), 3U);
   EXPECT_GT(lines_with(file, "Stalling writes because"), 0U);
   ASSERT_TRUE(e.waited_is_known) << "the statistics are dumped each second";
-  // By its statistics and by the lines that say when it stalled: two sources, one time.
+  // The statistics and the stall lines of the LOG are two sources of the same time.
   double stalled_s = 0;
   for (const auto& stall : e.log.stalls) stalled_s += stall.end_s - stall.begin_s;
   EXPECT_GT(e.waited_s, 0.1 * stalled_s);

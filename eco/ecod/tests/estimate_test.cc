@@ -19,8 +19,8 @@ std::string at(double s) {
   return fmt::format("2026/01/01-00:{:02d}:{:09.6f}", static_cast<int>(s) / 60, s - 60 * (static_cast<int>(s) / 60));
 }
 
-// One compaction of level 0 that takes from `begin` to `end`, with writes delayed from `stalled` on. Two releases'
-// forms.
+// The text of one compaction of level 0 from `begin` to `end`, with writes delayed from `stalled` on, in the forms of
+// two releases.
 struct Form {
   bool nine = false;
 
@@ -58,7 +58,7 @@ struct Form {
                          "\"num_output_records\": 60000, \"output_compression\": \"Snappy\", \"lsm_state\": [{}, 1]",
                          static_cast<int>((end - begin) * 1e6), static_cast<int>((end - begin) * 1e6), files_left));
   }
-  // Forty compactions of 4 s one after the other; each has writes delayed in its last two seconds.
+  // Forty consecutive compactions of 4 s; each delays writes in its last two seconds.
   [[nodiscard]] std::string log(double waited_s = -1) const {
     std::string text = fmt::format(
         "{} 1 RocksDB version: {}\n{} 1         Options.level0_slowdown_writes_trigger: 6\n"

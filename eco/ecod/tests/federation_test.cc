@@ -1,4 +1,4 @@
-// Three ecods and real NATS servers, as processes.
+// Three ecods and NATS servers as processes.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 using namespace eco::test;
 namespace proto = eco::proto;
 
-// a is slow, b faster, c the fastest.
+// a is the slowest, c the fastest.
 constexpr double seconds_of[] = {8, 4, 2};
 
 class Federation : public testing::Test {
@@ -60,7 +60,7 @@ class Federation : public testing::Test {
   static int alive(const proto::FederationView& view) {
     return static_cast<int>(std::ranges::count_if(view.servers(), [](const auto& line) { return line.alive(); }));
   }
-  // The one that these agree on, with so many servers alive; "": they do not within a while.
+  // Waits until these agree on a master and on the number of servers alive. Returns the master, "" after a timeout.
   std::string agreed_master(const std::vector<Ecod*>& asked, int alive_wanted, const std::string& other_than = "") {
     std::string master;
     const bool agreed = eventually([&] {
@@ -75,7 +75,7 @@ class Federation : public testing::Test {
     });
     return agreed ? master : "";
   }
-  // All know what all take.
+  // Waits until all have models of all.
   void teach() {
     for (std::size_t i = 0; i < servers.size(); ++i) servers[i]->teach(seconds_of[i]);
     ASSERT_TRUE(eventually([&] {
@@ -87,7 +87,7 @@ class Federation : public testing::Test {
       });
     }));
   }
-  // Until it is placed there (a beat may be missed on a busy machine).
+  // Repeats the request until it is placed there, because a busy machine may miss a beat.
   static testing::AssertionResult places(Ecod& asker, const std::string& at, const std::string& by = "") {
     proto::Placement last;
     const bool placed = eventually([&] {
@@ -124,7 +124,7 @@ TEST_F(Federation, a_master_that_is_killed_is_followed_by_another_with_a_later_e
   named(first).process().signal(SIGKILL);
   (void)named(first).process().wait();
   const auto left = others(first);
-  // Placements go on meanwhile, by the last table.
+  // Until then placements use the last table.
   const auto meanwhile = left[0]->place(request_of("", "meanwhile"));
   EXPECT_FALSE(meanwhile.reason().empty());
   const std::string second = agreed_master(left, 2, first);
@@ -159,7 +159,7 @@ TEST_F(Federation, a_stopped_master_is_deposed_and_does_not_decide_when_it_wakes
   EXPECT_EQ(named("a").view().epoch(), epoch);
 }
 
-// The test is a deposed master: it answers requests for the place of the one that is stopped.
+// The test acts as a deposed master: it answers requests instead of the stopped one.
 TEST_F(Federation, a_placement_of_an_old_master_is_refused) {
   start_nats(1);
   const std::string master = agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3);
@@ -210,7 +210,7 @@ TEST_F(Federation, one_of_three_nats_servers_may_fail) {
   teach();
   nats->server(0).signal(SIGKILL);
   (void)nats->server(0).wait();
-  // Servers connected there find another; the remaining two renew or take the lease.
+  // Its clients connect to another server; the remaining two renew or take the lease.
   const std::string after = agreed_master({servers[0].get(), servers[1].get(), servers[2].get()}, 3);
   ASSERT_NE(after, "");
   EXPECT_TRUE(places(named("a"), "c", after));
@@ -264,7 +264,7 @@ TEST_F(Federation, the_kill_switch_reaches_all_and_outlives_every_master) {
   EXPECT_TRUE(places(named("a"), "c"));
 }
 
-// What NATS keeps counts from 1 again then: the settings' revisions and the masters' epochs.
+// The settings' revisions and the masters' epochs then start at 1 in NATS.
 TEST_F(Federation, the_kill_switch_is_obeyed_by_all_after_nats_has_lost_what_it_kept) {
   start_nats(1);
   const std::vector<Ecod*> all{servers[0].get(), servers[1].get(), servers[2].get()};
@@ -274,7 +274,7 @@ TEST_F(Federation, the_kill_switch_is_obeyed_by_all_after_nats_has_lost_what_it_
   for (Ecod* server : all) ASSERT_TRUE(eventually([&] { return server->view().settings().revision() >= 3; }));
   nats->lose_storage();
   std::string said;
-  const bool told = eventually([&] {  // the servers connect again first
+  const bool told = eventually([&] {  // the servers reconnect first
     int code = 0;
     std::tie(said, code) = named("a").ecoctl(ECOCTL_PROGRAM, {"kill"});
     return code == 0;
@@ -293,7 +293,7 @@ TEST_F(Federation, the_kill_switch_stays_on_when_nats_loses_what_it_kept) {
   ASSERT_TRUE(named("b").kill(true).ok());
   for (Ecod* server : all) ASSERT_TRUE(eventually([&] { return server->view().settings().local_only(); }));
   nats->lose_storage();
-  // A restarted one knows only what NATS stores.
+  // A restarted ecod knows only the content of NATS.
   named("c").process().signal(SIGTERM);
   EXPECT_EQ(named("c").process().wait(), 0);
   named("c").forget_process();
@@ -476,7 +476,7 @@ TEST_F(Certificates, nats_over_tls_joins_those_that_show_one_and_nobody_else) {
     return false;
   };
   EXPECT_TRUE(eventually(refused)) << "NATS does not know the stranger's authority";
-  // It does not know the authority of NATS.
+  // An ecod that does not know the authority of NATS.
   servers.push_back(std::make_unique<Ecod>("misled", of_nats(), tls("server", "stranger-ca")));
   servers.back()->start();
   for (const char* name : {"stranger", "misled"})
@@ -485,7 +485,7 @@ TEST_F(Certificates, nats_over_tls_joins_those_that_show_one_and_nobody_else) {
     })) << name
         << " does not say why it is alone";
 
-  // The certificates hold over an election, too.
+  // The certificates also work after an election.
   named(first).process().signal(SIGKILL);
   (void)named(first).process().wait();
   std::vector<Ecod*> left;
@@ -536,7 +536,7 @@ TEST_F(Federation, ecoctl_shows_sets_and_names_mistakes) {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// It accepts connections and does not answer, as while it swaps.
+// NATS accepts connections and does not answer, as during swapping.
 TEST_F(Federation, joins_when_nats_hung_as_ecod_started_and_is_well_again) {
   nats = std::make_unique<Nats>(1);
   ASSERT_TRUE(eventually([&] { return has(nats->server(0).log(), "Server is ready"); }));

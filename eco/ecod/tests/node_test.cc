@@ -12,7 +12,7 @@ namespace {
 using eco::Error, eco::Result, eco::test::request_of, eco::test::state_of;
 namespace proto = eco::proto;
 
-// A federation whose master the test is.
+// A federation in which the test is the master.
 class FakeFederation final : public eco::Federation {
  public:
   void join(eco::Member&) override {}
@@ -242,7 +242,7 @@ TEST_F(NodeTest, refuses_what_a_deposed_master_still_says) {
   ASSERT_TRUE(node->heard_table(table(7)));
   ASSERT_TRUE(node->heard_table(table(9, 2)));
   EXPECT_FALSE(node->heard_table(table(7, 3)));
-  federation.answer.set_server("high");  // of epoch 7
+  federation.answer.set_server("high");  // in epoch 7
   const auto placement = place();
   EXPECT_EQ(placement.server(), "medium");
   EXPECT_EQ(placement.decided_by(), "home (without the master)");
@@ -544,7 +544,7 @@ TEST_F(NodeTest, what_it_expected_is_logged_where_it_asks_nobody) {
   EXPECT_TRUE(last[0].options(0).stalls());
 }
 
-// A job that took `wasted_s` for nothing, or what else became of it.
+// A report of a job that wasted `wasted_s`, or had another outcome.
 proto::JobReport ended(const std::string& server, const std::string& outcome, double wasted_s = 0,
                        bool cancelled = false) {
   proto::JobReport report;

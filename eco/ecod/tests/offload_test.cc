@@ -1,4 +1,4 @@
-// An application with a database, its server's ecod, and the ecod of the server that compacts for it.
+// An application with a database, its server's ecod, and the ecod of the server that runs its compactions.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class Offload : public testing::Test {
  protected:
   void SetUp() override { begin(""); }
 
-  // shared_directory: of the application; empty: none.
+  // shared_directory: the application's; empty: none.
   void begin(const std::string& shared_directory) {
     home.start(), other.start();
     ASSERT_TRUE(eventually([&] {
@@ -49,7 +49,7 @@ class Offload : public testing::Test {
     if (HasFailure()) std::cerr << "--- a\n" << home.process().log() << "--- b\n" << other.process().log();
   }
 
-  // Writes until it holds: level 0 is compacted again and again.
+  // Writes, and so compacts level 0, until the condition holds.
   bool writing_until(const std::function<bool()>& holds) {
     return eventually([&] {
       for (int i = 0; i < 400; ++i, ++written)
@@ -104,7 +104,7 @@ TEST_F(Offload, after_the_kill_switch_every_compaction_stays_at_home) {
   EXPECT_TRUE(writing_until([&] { return service->statistics().installed >= 1; })) << service->statistics().last_reason;
   ASSERT_TRUE(home.kill(true).ok());
   EXPECT_TRUE(writing_until([&] { return service->statistics().last_reason == "the kill switch is on"; }));
-  // Jobs that were begun before it may still end there; later ones do not begin.
+  // Jobs begun before may still end there; no later one begins.
   const auto asked = service->statistics();
   EXPECT_TRUE(writing_until([&] { return service->statistics().kept >= asked.kept + 3; }));
   EXPECT_LE(service->statistics().installed, asked.installed + 1);
@@ -119,7 +119,7 @@ TEST_F(Offload, without_its_ecod_a_database_compacts_itself) {
   EXPECT_EQ(service->statistics().last_reason.find("no ecod answers"), 0U) << service->statistics().last_reason;
 }
 
-// The other server beats, but the address of its worker is a port that listens and never answers.
+// The other server beats, but its worker's address is a port that accepts and never answers.
 class BlackHole : public Offload {
  protected:
   void SetUp() override {

@@ -1,4 +1,4 @@
-// Real nats-servers and ecods of a test, on free loopback ports; each is stopped by its pid when it goes.
+// nats-servers and ecods of a test, on free loopback ports; the destructors stop them by pid.
 #pragma once
 
 #include <signal.h>
@@ -17,25 +17,25 @@
 
 namespace eco::test {
 
-// Polls until it holds; false after timeout_s. A test waits for what happens, never for time to pass.
+// Polls until the condition holds; returns false after timeout_s. Tests wait for conditions, never for a time.
 [[nodiscard]] bool eventually(const std::function<bool()>& holds, double timeout_s = 30);
 
-// Ports that were free a moment ago.
+// Returns ports that were free at the time of the call.
 [[nodiscard]] std::vector<int> free_ports(std::size_t count);
 
-// The whole answer of a server on loopback; empty without one.
+// Returns the whole answer of a server on loopback; empty without one.
 [[nodiscard]] std::string http_get(int port, const std::string& path);
 
 class Process {
  public:
-  // Output goes to the file `log`.
+  // log: file for the output.
   Process(const std::vector<std::string>& command, std::string log);
-  ~Process();  // resumes it, SIGTERM, and SIGKILL if that is not enough
+  ~Process();  // SIGCONT, SIGTERM, finally SIGKILL
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   void signal(int number) const;
-  // The exit code, or minus the signal that ended it; waits.
+  // Waits. Returns the exit code, or minus the signal.
   int wait();
   [[nodiscard]] bool runs() const;
   [[nodiscard]] pid_t pid() const { return pid_; }
@@ -47,7 +47,7 @@ class Process {
   std::string log_;
 };
 
-// One nats-server with JetStream, or a cluster of three. With TLS each side shows a certificate, in the cluster, too.
+// One nats-server with JetStream, or a cluster of three. With TLS each side shows a certificate, also in the cluster.
 class Nats {
  public:
   explicit Nats(std::size_t servers, const TlsFiles& tls = {});
@@ -55,7 +55,7 @@ class Nats {
   [[nodiscard]] std::string url(std::size_t i) const;
   [[nodiscard]] Process& server(std::size_t i) { return *servers_[i]; }
   [[nodiscard]] std::size_t size() const { return servers_.size(); }
-  // All are killed and begin again without anything that JetStream kept.
+  // Kills all servers and restarts them with an empty JetStream.
   void lose_storage();
 
  private:
@@ -85,19 +85,19 @@ class Ecod {
   [[nodiscard]] std::string node_socket() const { return folder_ / "node.sock"; }
   [[nodiscard]] const TemporaryFolder& folder() const { return folder_; }
 
-  // An empty view: it does not answer.
+  // Returns an empty view if it does not answer.
   [[nodiscard]] proto::FederationView view();
   [[nodiscard]] proto::Placement place(const proto::PlaceRequest& request, double deadline_s = 5);
-  // Twenty local jobs: so that it knows what a job of 64 MB takes here, in seconds, and others in proportion.
+  // Reports twenty local jobs, from which it learns that a job of 64 MB takes compute_s here, others in proportion.
   void teach(double compute_s);
   [[nodiscard]] grpc::Status kill(bool on);
   [[nodiscard]] grpc::Status drain(const std::string& server, bool on);
   [[nodiscard]] grpc::Status set_policy(const std::string& policy, std::optional<bool> shadow = {});
   [[nodiscard]] std::vector<proto::LoggedDecision> decisions();
-  // What the program ecoctl prints that asks this one, and its exit code.
+  // Runs ecoctl on this ecod. Returns its output and exit code.
   [[nodiscard]] std::pair<std::string, int> ecoctl(const std::string& program,
                                                    const std::vector<std::string>& arguments);
-  // The page; empty: it is not served yet.
+  // Returns the page; empty before it is served.
   [[nodiscard]] std::string metrics();
 
  private:

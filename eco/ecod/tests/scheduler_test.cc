@@ -55,7 +55,7 @@ TEST(Scheduler, counts_what_it_just_placed_until_telemetry_shows_it) {
   EXPECT_EQ(b.server(), "medium");
   EXPECT_EQ(table.place(1, "c").server(), "high") << "medium has two slots";
 
-  auto shown = state_of("medium", 2, 10, 2);  // both run there now
+  auto shown = state_of("medium", 2, 10, 2);  // both run there
   shown.set_jobs(2);
   shown.add_tokens(a.token());
   shown.add_tokens(b.token());
@@ -103,7 +103,7 @@ TEST(Scheduler, a_server_that_stopped_to_count_up_is_not_alive) {
   Table table;
   for (double now_s = 1; now_s < 10; ++now_s) {
     table.hear(state_of("home", 4, 8, static_cast<std::uint64_t>(now_s) + 1), now_s);
-    table.hear(state_of("medium", 2, 10, 1), now_s);  // the same beat, again and again
+    table.hear(state_of("medium", 2, 10, 1), now_s);  // the same beat repeatedly
     table.hear(state_of("high", 1, 16, static_cast<std::uint64_t>(now_s) + 1), now_s);
   }
   EXPECT_EQ(table.place(9.5).server(), "high");

@@ -1,4 +1,4 @@
-// What ecoctl prints of an ecod's answers.
+// ecoctl's output for an ecod's answers.
 #include "show.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Servers and requests of tests.
+// Servers and requests for tests.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,10 +11,10 @@
 
 namespace eco::test {
 
-// Of the ecod that is tested.
+// RocksDB's release in the tested ecod.
 inline std::string release() { return fmt::format("{}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH); }
 
-// A model by which a job of 64 MB takes so many seconds and joules, and others in proportion.
+// A model that predicts these seconds and joules for a job of 64 MB, for others in proportion.
 inline CompactionModel model_of(double compute_s, double energy_j) {
   CompactionModel model;
   for (int i = 1; i <= 40; ++i) {
@@ -44,7 +44,7 @@ inline proto::ServerState state_of(const std::string& name, double compute_s, do
   return state;
 }
 
-// Of `home`, 64 MB with a stall near.
+// A request of `home`: 64 MB, shortly before a stall.
 inline proto::PlaceRequest request_of(const std::string& home, const std::string& job = "job") {
   proto::PlaceRequest request;
   request.set_server(home);

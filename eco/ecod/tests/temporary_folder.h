@@ -1,4 +1,4 @@
-// A folder of a test's own, gone with it.
+// A test's temporary folder.
 #pragma once
 
 #include <stdlib.h>

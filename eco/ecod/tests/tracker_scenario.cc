@@ -1,5 +1,5 @@
-// Servers that beat, take jobs, restart, share a name, leave and are forgotten. It compares nothing: linked with a
-// mutant of the table (mutants.cmake), it must end by an assertion.
+// Servers beat, take jobs, restart, share a name, leave and are removed. It compares nothing: linked with a mutant of
+// the table (mutants.cmake), it must end by an assertion.
 #include <cstdio>
 #include <string>
 
@@ -30,7 +30,7 @@ void work() {
   table.drain({"b"});
   beat(table, "b", 2, 150);
   beat(table, "c", 2, 150);
-  static_cast<void>(table.servers(160, 10));  // a is forgotten
+  static_cast<void>(table.servers(160, 10));  // a is removed
   table.placed("c", "token 4", "job 4", 5, 160);
   beat(table, "c", 3, 161);
   table.left("c", 162);

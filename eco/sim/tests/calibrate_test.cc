@@ -10,7 +10,7 @@ namespace {
 using namespace eco::calibrate;
 namespace fs = std::filesystem;
 
-// Operations as small as they come. lab/tests/test_eco_calibration.py fits costs to such a file.
+// The smallest operations. lab/tests/test_eco_calibration.py fits costs to such a file.
 TEST(Measurements, are_json_with_every_observation) {
   const fs::path folder = fs::path(testing::TempDir()) / "eco-calibration";
   fs::remove_all(folder), fs::create_directories(folder);

@@ -94,7 +94,7 @@ TEST(Simulation, jobs_are_recorded_with_what_was_predicted_before) {
   EXPECT_TRUE(run(spec, "local").jobs.empty());
 }
 
-// To send and receive their tables takes time, too: one kind's model predicts the other badly.
+// Sending and receiving tables takes time too, so a model of one kind predicts the other badly.
 TEST(Simulation, own_and_others_jobs_are_predicted_apart) {
   Spec spec = stalling();
   spec.records = true, spec.duration_s = 2000;
@@ -166,7 +166,7 @@ TEST(Simulation, a_draining_server_takes_no_new_jobs) {
   EXPECT_EQ(run(spec, "edgepilot").servers[2].jobs_taken, 0);
 }
 
-// Six slow servers whose jobs meet slow workers at two fast ones.
+// Six slow servers; two fast ones have slow workers.
 Spec meeting_slow_workers() {
   Spec spec = stalling();
   spec.duration_s = 600;
@@ -222,7 +222,7 @@ TEST(Simulation, each_compaction_is_installed_once_though_workers_are_slow_and_d
     const auto total = outcome.total();
     ASSERT_GT(total.given_up, 0) << seed;
     ASSERT_GT(total.fell_back, 0) << seed;
-    // Those that are not installed yet are on their way; each server has one of level 0 at a time.
+    // Jobs that are not installed are under way; each server has one of level 0 at a time.
     ASSERT_GE(static_cast<double>(total.away.size() + spec.servers.size()), total.offloaded) << seed;
     ASSERT_LE(static_cast<double>(total.away.size()), total.offloaded) << seed;
   }

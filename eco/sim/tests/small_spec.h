@@ -1,4 +1,4 @@
-// Experiments small enough to know what must come out.
+// Experiments small enough to know their result.
 #pragma once
 
 #include "spec.h"

@@ -1,4 +1,4 @@
-// An application's own objects, in part under names of RocksDB's; and RocksDB's own objects.
+// An application's objects, some under RocksDB's names, and RocksDB's objects.
 #pragma once
 
 #include <rocksdb/compaction_filter.h>
@@ -12,21 +12,21 @@
 
 namespace eco::test {
 
-// Keeps the longest operand.
+// Merges to the longest operand.
 [[nodiscard]] std::unique_ptr<rocksdb::MergeOperator> longest_named(const char* name);
 // Orders keys by their last bytes first, under the name of RocksDB's bytewise order.
 [[nodiscard]] const rocksdb::Comparator* order_by_end();
-// The first letter alone, under the name of RocksDB's prefix of 8 bytes.
+// The first letter, under the name of RocksDB's prefix of 8 bytes.
 [[nodiscard]] std::shared_ptr<const rocksdb::SliceTransform> first_letter();
 // Drops the keys that end with 7. Its name: "DropSevens".
 [[nodiscard]] const rocksdb::CompactionFilter* drop_sevens();
 // Collects the property "mine". Its name: "Collector".
 [[nodiscard]] std::unique_ptr<rocksdb::TablePropertiesCollectorFactory> collector();
 
-// RocksDB's, by its name.
+// RocksDB's operator of that name.
 [[nodiscard]] std::shared_ptr<rocksdb::MergeOperator> rocksdb_s_operator(const std::string& name);
 [[nodiscard]] const rocksdb::CompactionFilter* rocksdb_s_filter();  // drops empty values
-// StringAppendOperator as its constructor makes it: RocksDB's text of it does not keep every delimiter.
+// StringAppendOperator by its constructor, because RocksDB's text of it does not preserve every delimiter.
 [[nodiscard]] std::shared_ptr<rocksdb::MergeOperator> append_by(const std::string& delimiter);
 
 }  // namespace eco::test

@@ -1,5 +1,5 @@
-// A database whose first jobs at a worker fail and whose later ones are installed. It compares no result: linked with a
-// mutant of the job table (mutants.cmake), it must print an assertion's message.
+// The first jobs of a database fail at a worker, later ones are installed. It compares no result: linked with a mutant
+// of the job table (mutants.cmake), it must print an assertion's message.
 #include <cstdio>
 
 #include "bench_bed.h"

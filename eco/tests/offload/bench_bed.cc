@@ -74,7 +74,7 @@ Wire::~Wire() {
   server_->Wait();
 }
 
-// One job, with its stream and its data connection.
+// One job's stream and data connection.
 class Wire::Relay {
  public:
   using Primary = grpc::ServerReaderWriter<proto::FromWorker, proto::FromPrimary>;
@@ -93,7 +93,7 @@ class Wire::Relay {
     for (proto::FromWorker message; worker_->Read(&message) && pass(message);) continue;
     if (cut_) onward_.TryCancel();
     const grpc::Status status = worker_->Finish();
-    // A stream that hangs is ended by the primary; of another the primary hears how it ended.
+    // The primary ends a hanging stream itself; any other failure is passed on.
     if (!silent_ && !status.ok()) context_.TryCancel();
     outbound.join();
     shut();
@@ -103,7 +103,7 @@ class Wire::Relay {
   }
 
  private:
-  // Whether it is to be passed on; false in `going`: all is over.
+  // Returns whether to pass the message on; sets `going` to false if the stream ends.
   template <typename Message>
   bool judged(const std::function<Fate(int, Message&)>& judge, Message& message, bool& going) {
     const Fate fate = judge ? judge(job_, message) : Fate::pass;

@@ -1,4 +1,4 @@
-// A real database, a real worker process, and between them a wire whose messages a test may alter.
+// A database, a worker process, and between them a wire whose messages a test may alter.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -20,7 +20,7 @@
 
 namespace eco::test {
 
-// Those of processes that were killed are removed by the next one.
+// The constructor also removes the folders of killed processes.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -39,20 +39,20 @@ class WorkerProcess : public eco::WorkerProcess {
       : eco::WorkerProcess(ECO_ECOD, scratch, std::move(arguments), file_kib_max) {}
 };
 
-// Stands before a worker and passes everything on, except what a test alters.
+// A proxy before a worker that passes everything on except for a test's changes.
 class Wire final : public proto::Worker::Service {
  public:
-  // What becomes of a message; one of a job has that job's number, from 0 on.
+  // The fate of a message; jobs are numbered from 0.
   enum class Fate : std::uint8_t {
     pass,
     drop,  // it is lost
-    hang,  // it and all that follow are lost, and the stream stays open
+    hang,  // this and all later messages are lost, and the stream stays open
     cut,   // the stream breaks
   };
   using ToWorker = std::function<Fate(int job, proto::FromPrimary&)>;
   using ToPrimary = std::function<Fate(int job, proto::FromWorker&)>;
 
-  // data_channels: the jobs' tables may go beside the stream, through here as well.
+  // data_channels: tables may use a data connection, which passes through here too.
   explicit Wire(const std::string& worker, ToPrimary to_primary = {}, ToWorker to_worker = {},
                 bool data_channels = true);
   ~Wire() override;
@@ -60,7 +60,7 @@ class Wire final : public proto::Worker::Service {
   Wire& operator=(const Wire&) = delete;
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   [[nodiscard]] int jobs() const { return jobs_; }
-  // Messages with bytes of tables, on the streams and beside them.
+  // Numbers of messages with bytes of tables, on streams and on data connections.
   [[nodiscard]] int on_streams() const { return on_streams_; }
   [[nodiscard]] int beside_streams() const { return beside_streams_; }
 
@@ -81,13 +81,13 @@ class Wire final : public proto::Worker::Service {
   std::unique_ptr<grpc::Server> server_;
 };
 
-// Every job goes to one address, however often it failed there.
+// Places every job at one address, also after failures.
 class StubbornPlacer final : public Placer {
  public:
   explicit StubbornPlacer(std::string address, double local_s = 0) : address_(std::move(address)), local_s_(local_s) {}
   [[nodiscard]] proto::Placement place(const proto::PlaceRequest& request) override;
   void report(const proto::JobReport& report) override;
-  // What a local compaction takes; 0: it is not known.
+  // local_s: duration of a local compaction; 0: unknown.
   void set_local_s(double local_s);
   [[nodiscard]] std::vector<proto::PlaceRequest> requests() const;
   [[nodiscard]] std::vector<proto::JobReport> reports() const;
@@ -103,25 +103,25 @@ class StubbornPlacer final : public Placer {
 // Small tables, so that level 0 is compacted often.
 [[nodiscard]] rocksdb::Options small_tables();
 
-// A database and what it must hold.
+// A database and its expected content.
 class Bed {
  public:
-  // attach: sets the service of its options.
+  // options: with the service already attached.
   Bed(std::string path, rocksdb::Options options);
   ~Bed();
   Bed(const Bed&) = delete;
   Bed& operator=(const Bed&) = delete;
 
   [[nodiscard]] rocksdb::DB& db() { return *db_; }
-  // Puts and deletes at random, and remembers.
+  // Puts and deletes at random, and records the expected content.
   void write(int operations, std::uint64_t seed, int keys = 5000, std::size_t value_bytes = 100);
   void flush();
-  // Until nothing is compacted any more.
+  // Waits until no compaction is left.
   void settle();
   void reopen(const rocksdb::Options& options);
 
   struct Difference {
-    std::uint64_t lost = 0, stale = 0, back = 0;  // back: deleted, and there again
+    std::uint64_t lost = 0, stale = 0, back = 0;  // back: deleted, yet present
     bool operator==(const Difference&) const = default;
   };
   [[nodiscard]] Difference difference();

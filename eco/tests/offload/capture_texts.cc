@@ -1,6 +1,6 @@
-// eco-capture-texts DATABASE FOLDER: what RocksDB hands to a compaction service, and what it gets back, for the
-// parser's tests of a further release. Makes a database, compacts its level 0 by OpenAndCompact, and writes
-// FOLDER/input, FOLDER/result and FOLDER/OPTIONS of the first job.
+// eco-capture-texts DATABASE FOLDER: captures the texts between RocksDB and a compaction service, for the parser's
+// tests of a further release. Creates a database, compacts its level 0 by OpenAndCompact, and writes FOLDER/input,
+// FOLDER/result and FOLDER/OPTIONS of the first job.
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>

@@ -1,4 +1,4 @@
-// A CA and a certificate of 127.0.0.1, made with OpenSSL's command for a test.
+// A CA and a certificate of 127.0.0.1 for a test, created by OpenSSL's command.
 #pragma once
 
 #include <cstdlib>
@@ -29,7 +29,7 @@ class Certificates {
   [[nodiscard]] TlsFiles files() const {
     return {.ca = folder_ + "/ca.pem", .certificate = folder_ + "/server.pem", .key = folder_ + "/server.key"};
   }
-  // Of `ecod worker`.
+  // Options of `ecod worker`.
   [[nodiscard]] std::vector<std::string> arguments() const {
     const TlsFiles pem = files();
     return {"--ca", pem.ca, "--certificate", pem.certificate, "--key", pem.key};

@@ -93,8 +93,7 @@ TEST_P(Ways, messages_bytes_and_files_arrive_as_they_were_sent_both_ways_at_once
   EXPECT_TRUE(both.primary->ended());
 }
 
-// With both ends' buffers full of what the other does not read yet, a receiver that waits until it may send waits for
-// ever.
+// Both ends' buffers are full of unread data: a receiver that waits until it may send would wait forever.
 TEST_P(Ways, what_comes_is_received_while_what_is_sent_waits) {
   Ends both = ends(key(), key());
   ASSERT_TRUE(both.primary) << both.primary_why;
@@ -108,7 +107,7 @@ TEST_P(Ways, what_comes_is_received_while_what_is_sent_waits) {
     for (int i = 0; i < 20; ++i) EXPECT_EQ(received(*both.primary, got), "what comes");
   });
   for (int i = 0; i < 20; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // so that the receiver finds nothing, and waits
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // so that the receiver has to wait
     EXPECT_TRUE(both.worker->send(message, "what comes"));
   }
   EXPECT_EQ(all_came.wait_for(std::chrono::seconds(60)), std::future_status::ready);

@@ -1,6 +1,6 @@
-// eco-differential: the same writes to a database whose level 0 is compacted by a real worker, and to one without eco,
-// for option sets chosen at random; then both have to have the same contents, key by key. Prints the jobs that were
-// offloaded, and those that were kept by their reason. Exit code 1: a difference, an error, or no job was offloaded.
+// eco-differential: makes the same writes to a database whose level 0 is compacted by a worker and to one without eco,
+// for random option sets, and compares all keys. Prints the number of offloaded jobs, and of local ones by reason. Exit
+// code 1: a difference, an error, or no job was offloaded.
 #include <fmt/format.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
@@ -49,7 +49,7 @@ struct Merge {
   bool of_numbers = false;  // its operands have 8 bytes
 };
 
-// The first ones are what a short run has.
+// A short run uses the first ones.
 const std::array merges{
     Merge{"StringAppend by \" \"", [] { return append_by(" "); }},
     Merge{"own, named MaxOperator", [] { return longest_named("MaxOperator"); }},
@@ -122,7 +122,7 @@ std::string choose_rest(rocksdb::ColumnFamilyOptions& options, Random& random) {
   if (one_in(12, random)) options.compaction_style = rocksdb::kCompactionStyleUniversal, text += ", universal";
   if (one_in(15, random)) options.preserve_internal_time_seconds = 1000, text += ", times kept";
   if (one_in(15, random)) options.last_level_temperature = rocksdb::Temperature::kCold, text += ", cold";
-  // Where an empty value is dropped before another is merged into it, the result depends on when that is.
+  // With merges, the result would depend on when a filter drops an empty value.
   if (one_in(10, random)) {
     options.compaction_filter = drop_sevens(), text += ", own filter";
   } else if (one_in(3, random) && !options.merge_operator) {
@@ -167,7 +167,7 @@ class Database {
   rocksdb::DB& db() { return *db_; }
   rocksdb::ColumnFamilyHandle* family(std::size_t i) { return families_[i].get(); }
 
-  // All of level 0 is compacted, as filters count when they have seen every key.
+  // Compacts all of level 0, because a filter takes effect only when it has processed every key.
   void compact() {
     for (const auto& family : families_) {
       must(db_->Flush({}, family.get()));
@@ -232,7 +232,7 @@ std::string columns_of(const rocksdb::Iterator& iterator) {
   return text;
 }
 
-// Keys whose contents differ, by a scan and, through filters and prefixes, by reads of single keys.
+// Returns the number of keys that differ, by a scan and by reads of single keys through filters and prefixes.
 std::uint64_t differences(Database& plain, Database& offloaded, std::size_t i, const rocksdb::Snapshot* then_plain,
                           const rocksdb::Snapshot* then_offloaded) {
   rocksdb::ReadOptions read, other;
@@ -282,7 +282,7 @@ std::string run_set(int index, std::uint64_t seed, int keys, const std::string& 
   std::uint64_t different = 0;
   const rocksdb::Snapshot *then_plain = nullptr, *then_offloaded = nullptr;
   const auto snapshot = [&] { then_plain = plain.db().GetSnapshot(), then_offloaded = offloaded.db().GetSnapshot(); };
-  // A filter ignores snapshots.
+  // Filters ignore snapshots.
   const bool snapshots = one_in(3, random) && std::ranges::none_of(sets, [](const FamilySet& set) {
                            return set.options.compaction_filter != nullptr;
                          });

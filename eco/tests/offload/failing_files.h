@@ -1,4 +1,4 @@
-// A file system that is full when a test says so.
+// A file system that a test can make full.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -12,7 +12,7 @@ namespace eco::test {
 
 class FailingFiles final : public rocksdb::FileSystemWrapper {
  public:
-  // is_full: asked at each write to a file whose path contains `part`.
+  // is_full: called at each write to a file whose path contains `part`.
   FailingFiles(std::string part, std::function<bool()> is_full)
       : FileSystemWrapper(rocksdb::FileSystem::Default()), part_(std::move(part)), is_full_(std::move(is_full)) {}
 

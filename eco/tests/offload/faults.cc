@@ -1,5 +1,5 @@
-// eco-faults: what a database loses when its worker, the network or a disk fails. Each fault is done to a real job of a
-// real database, to every other one until it has struck often enough; the others go well. A table with what was lost.
+// eco-faults: measures what a database loses if its worker, the network or a disk fails. Injects each fault into every
+// other job of a database until it has occurred often enough. Prints a table of the losses.
 #include <fmt/format.h>
 #include <rocksdb/file_system.h>
 #include <signal.h>
@@ -25,13 +25,13 @@ using eco::proto::FromPrimary;
 using eco::proto::FromWorker;
 using Fate = Wire::Fate;
 
-// What a fault may do its harm with.
+// State that the faults use.
 class Scene {
  public:
   explicit Scene(WorkerProcess& worker) : worker_(worker) {}
 
   WorkerProcess& worker() { return worker_; }
-  // Every other job is struck, and each once.
+  // Every other job has the fault once.
   bool strikes(int job) {
     const std::lock_guard lock(mutex_);
     return job % 2 == 0 && !rests_ && struck_.insert(job).second;
@@ -69,7 +69,7 @@ void signal_jobs(WorkerProcess& worker, int signal) {
   for (const pid_t job : worker.jobs()) ::kill(job, signal);
 }
 
-// A member's group "{...}" at `at` of a result's text; its end.
+// Returns the end of the group "{...}" at `at` in a result's text.
 std::size_t group_end(const std::string& text, std::size_t at) {
   int depth = 0;
   for (std::size_t i = at; i < text.size(); ++i) {
@@ -79,7 +79,7 @@ std::size_t group_end(const std::string& text, std::size_t at) {
   return text.size();
 }
 
-// Takes the first table out of a result that has several. False: it has not.
+// Removes the first table from a result. Returns false if it has only one.
 bool leave_out_table(std::string& text) {
   constexpr std::string_view member = "output_files={";
   const auto list = text.find(member);
@@ -95,8 +95,8 @@ struct Fault {
   std::function<Wire::ToPrimary(Scene&)> to_primary = {};
   std::function<Wire::ToWorker(Scene&)> to_worker = {};
   bool primary_disk_full = false, worker_disk_full = false;
-  double local_s = 0;  // what a local compaction takes, as the placer says; 0: it does not know
-  // What becomes of a table that the worker has written to the shared folder; null: none is shared.
+  double local_s = 0;  // duration of a local compaction, according to the placer; 0: unknown
+  // Alters a table that the worker has written to the shared folder; null: no shared folder.
   std::function<void(const std::filesystem::path& table)> shared_table = {};
 };
 
@@ -153,7 +153,7 @@ std::vector<Fault> faults(std::uint64_t seed) {
                                              return true;
                                            })});
   all.push_back({.name = "truncated result", .to_primary = on_result([random](int, std::string& text) {
-                                               // At least two bytes go: the last one only ends the text.
+                                               // Removes at least two bytes, because the last one only ends the text.
                                                text.resize((*random)() % (text.size() - 1));
                                                return true;
                                              })});
@@ -182,7 +182,7 @@ std::vector<Fault> faults(std::uint64_t seed) {
   all.push_back({.name = "partition", .to_primary = on_output([](Scene&, FromWorker&) { return Fate::hang; })});
   all.push_back({.name = "disk full at the worker", .worker_disk_full = true});
   all.push_back({.name = "disk full at the primary", .primary_disk_full = true});
-  // From 9.1 on RocksDB compares it with its tables, and a difference is an error of the database.
+  // From 9.1 on RocksDB compares this number with its tables; a difference is an error of the database.
   if (ECO_ROCKSDB_GE(9, 1))
     all.push_back({.name = "another number of input entries", .to_primary = on_result([](int, std::string& text) {
                                                                 const auto at = text.find("num_input_records=");
@@ -199,7 +199,7 @@ std::vector<Fault> faults(std::uint64_t seed) {
                                                                   text.insert(4, "file_temperature=kUnknown;");
                                                                   return true;
                                                                 })});
-  // What becomes of tables that the worker writes to a shared folder itself.
+  // Faults of tables that the worker writes to a shared folder.
   namespace fs = std::filesystem;
   all.push_back({.name = "shared: bit flip", .shared_table = [random](const fs::path& table) {
                    std::fstream file(table, std::ios::in | std::ios::out | std::ios::binary);
@@ -283,10 +283,10 @@ Row run(const Fault& fault, const Wanted& wanted, std::uint64_t seed) {
     const bool none = fault.name == "none";
     for (std::uint64_t batch = 0; batch < 1000; ++batch) {
       const std::size_t so_far = none ? wanted.times : fired();
-      // Enough faults: what comes now goes well.
+      // Enough faults: later jobs have none.
       if (so_far >= wanted.times && !scene.rests()) {
         scene.rest();
-        placer->set_local_s(0);  // however busy this machine is
+        placer->set_local_s(0);  // this machine may be busy
         if (fault.worker_disk_full) worker.make_room();
       }
       if (so_far >= wanted.times && service->statistics().installed >= wanted.installed) break;

@@ -1,5 +1,6 @@
-// eco-home-cpu: how much of a compaction's CPU stays at the primary when a worker does it. The whole process counts:
-// serving the inputs, receiving and verifying the outputs, gRPC and TLS, installing. The bar is 30 %.
+// eco-home-cpu: measures the share of a compaction's CPU time that stays at the primary if a worker runs it. It
+// includes the whole process: serving inputs, receiving and verifying outputs, gRPC and TLS, installing. The bar is 30
+// %.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -54,7 +55,7 @@ std::unique_ptr<rocksdb::DB> open(const rocksdb::Options& options, const std::st
   return std::unique_ptr<rocksdb::DB>(std::move(db));
 }
 
-// Level 0 with so many bytes of random keys; half of each value is random, as db_bench's.
+// Fills level 0 with random keys; half of each value is random, as in db_bench.
 void fill(const Case& a_case, const std::string& path, std::uint64_t seed) {
   const auto db = open(options_of(a_case.compression), path);
   std::mt19937_64 random(seed);
@@ -75,7 +76,7 @@ struct Measured {
   eco::Statistics statistics;
 };
 
-// The process's CPU while level 0 is compacted once.
+// Compacts level 0 once and returns the process's CPU time.
 Measured compact(const Case& a_case, const std::string& path, const eco::Settings* settings) {
   rocksdb::Options options = options_of(a_case.compression);
   std::shared_ptr<eco::CompactionService> service;

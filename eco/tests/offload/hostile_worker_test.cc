@@ -1,4 +1,4 @@
-// A worker that uses its job's stream and its data connection at once, with no regard for what the other carries.
+// A worker that uses its job's stream and data connection independently at the same time.
 #include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 
@@ -76,7 +76,7 @@ class TwoWays final : public eco::proto::Worker::Service {
     if (beside_it.has_offer()) beside_it = offer;
     for (std::uint64_t i = 0; i < messages && stream->Write(beside_it); ++i)
       if (beside_it.has_output()) beside_it.mutable_output()->set_offset(i + 1);
-    reader.join();  // until the primary has had enough
+    reader.join();  // until the primary ends the stream
     data->shut();
     beside.join(), answers.join();
     return grpc::Status::OK;

@@ -49,9 +49,9 @@ TEST(Offload, a_worker_process_compacts_level_0_and_every_key_is_read_back) {
   EXPECT_FALSE(std::filesystem::exists(folder / "db/eco-staging"));
 }
 
-constexpr double patient_s = 30;  // none of these tests is of slow workers, and a busy machine is one
+constexpr double patient_s = 30;  // long, because a busy machine is slow and no test here is of slow workers
 
-// A worker, and a database whose jobs go to it.
+// A worker and a database that offloads to it.
 class Offloading {
  public:
   explicit Offloading(rocksdb::Options options = small_tables(), const std::vector<std::string>& worker_arguments = {},
@@ -66,7 +66,7 @@ class Offloading {
     bed = std::make_unique<Bed>(folder / "db", options);
   }
 
-  // Nothing was lost; what has become of the jobs.
+  // Expects that nothing was lost. Returns the jobs' statistics.
   eco::Statistics close() {
     bed->settle();
     EXPECT_EQ(bed->difference(), Difference{});
@@ -113,7 +113,7 @@ TEST(Offload, a_data_connection_that_cannot_be_opened_is_tried_once_and_costs_no
   Offloading offloading(small_tables(), {}, {}, [&](int, eco::proto::FromWorker& message) {
     if (!message.has_offer()) return Wire::Fate::pass;
     ++offers;
-    message.mutable_offer()->set_port(1);  // nobody listens there
+    message.mutable_offer()->set_port(1);  // no listener there
     return Wire::Fate::pass;
   });
   offloading.bed->write(60000, 22);
@@ -190,7 +190,7 @@ TEST(Offload, a_compaction_that_its_placer_keeps_is_reported_by_the_name_it_was_
   const auto placer = std::make_shared<Keeping>();
   rocksdb::Options options = small_tables();
   options.max_subcompactions = 4;
-  options.max_bytes_for_level_base = 1 << 30;  // no compactions but level 0's
+  options.max_bytes_for_level_base = 1 << 30;  // only level 0 is compacted
   const auto service = eco::attach(options, {.placer = placer});
   Bed bed(folder / "db", options);
   bed.write(60000, 19);
@@ -424,7 +424,7 @@ TEST(Jail, a_worker_sees_no_log_and_gets_none) {
   offloading.bed->write(60000, 14);
   const eco::Statistics statistics = offloading.close();
   EXPECT_GE(statistics.installed, 1U);
-  EXPECT_EQ(statistics.fell_back, 1U);  // the job that asked for the log
+  EXPECT_EQ(statistics.fell_back, 1U);  // the job that requested the log
   const std::lock_guard lock(mutex);
   EXPECT_TRUE(asked);
   for (const auto& name : seen) EXPECT_FALSE(name.ends_with(".log")) << name;
@@ -432,7 +432,7 @@ TEST(Jail, a_worker_sees_no_log_and_gets_none) {
 
 TEST(Worker, limits_the_processes_of_its_jobs) {
   TemporaryFolder folder;
-  // As a cgroup's folder, where whom to put in is written.
+  // Stands for a cgroup's folder.
   const std::string group = folder / "group";
   std::filesystem::create_directories(group);
   std::mutex mutex;
@@ -481,7 +481,7 @@ struct SharedHome {
     std::filesystem::create_directories(home);
     home = std::filesystem::canonical(home).string();
   }
-  // What the worker sees at `mount` is set up by now.
+  // `mount` must be set up for the worker.
   eco::Statistics run(const std::string& told, std::uint64_t seed) {
     worker = std::make_unique<WorkerProcess>(folder / "scratch",
                                              std::vector<std::string>{"--shared-directory", home + "=" + mount});

@@ -21,7 +21,7 @@ using namespace eco;
 
 // --- texts
 
-// What eco-capture-texts wrote, with the RocksDB that the folder names.
+// Written by eco-capture-texts with the RocksDB release in the folder's name.
 std::string captured(const std::string& release, const std::string& name) {
   std::ifstream file(ECO_TEXTS "/" + release + '/' + name, std::ios::binary);
   std::ostringstream text;
@@ -104,7 +104,7 @@ TEST_P(JobTexts, with_another_member_or_number_or_format_are_refused) {
   EXPECT_TRUE(refused(result_with("stats=", "file_temperature=0;stats=")));
   EXPECT_TRUE(refused(text("result") + "output_level=1;"));
   EXPECT_TRUE(refused(result_with("\1", "\2")));
-  // RocksDB reads these too, and stops the database when it cannot.
+  // RocksDB also reads these, and an unreadable one stops the database.
   for (const char* name :
        {"num_records_replaced=", "cpu_micros=", "is_full_compaction=", "bytes_read=", "unique_id=", "paranoid_hash="})
     EXPECT_TRUE(refused(result_with(name, name + std::string("x")))) << name;

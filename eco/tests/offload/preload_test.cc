@@ -1,4 +1,4 @@
-// libeco-preload.so with programs as they are: Debian's db_bench, shells, and programs that it can do nothing for.
+// libeco-preload.so with unmodified programs: Debian's db_bench, shells, and programs without a usable RocksDB.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -36,7 +36,7 @@ Ran run(const std::string& command) {
   return ran;
 }
 
-// Whether the program's only line of eco's is `line`, and it did its work.
+// Succeeds if `line` is the only output of eco and the program did its work.
 AssertionResult says(const Ran& ran, const std::string& line, const std::string& work) {
   std::istringstream lines(ran.output);
   std::string of_eco;
@@ -81,7 +81,7 @@ class PreloadDbBench : public Preload {
            "--target_file_size_base=524288 --seed=1 --db='" +
            folder_ / "db" + "'";
   }
-  // The lines of the database's LOG that eco wrote.
+  // Returns eco's lines in the database's LOG.
   [[nodiscard]] std::string log() const {
     std::ifstream file(folder_ / "db/LOG");
     std::string lines;
@@ -163,7 +163,7 @@ TEST_F(Preload, leaves_a_shared_library_of_another_release_alone) {
   EXPECT_NE(ran.output.find("eco: not attached: /"), std::string::npos) << ran.output;
 }
 
-// RocksDB's LOG has the number of stderr then.
+// RocksDB's LOG then has stderr's descriptor number.
 TEST_F(Preload, writes_into_no_file_of_the_database_where_stderr_is_closed) {
   EXPECT_EQ(with_eco(program("transactions") + " 2>&- | cat").output, "done\n");
   EXPECT_EQ(run("grep -rl 'eco: ' '" + (folder_ / "databases") + "'").output, "");

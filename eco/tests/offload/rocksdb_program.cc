@@ -1,5 +1,5 @@
-// A program with a database: `eco-program MODE FOLDER`. It prints "done" or the error. Built twice: with the shared
-// library of RocksDB, and with RocksDB linked statically.
+// eco-program MODE FOLDER: works on a database and prints "done" or the error. Built with RocksDB's shared library and
+// with RocksDB linked statically.
 #include <rocksdb/db.h>
 #include <rocksdb/utilities/transaction_db.h>
 

@@ -1,4 +1,4 @@
-// A worker never produces other contents than RocksDB here would: jobs that it could compact differently stay local.
+// A worker produces the same contents as the local RocksDB: jobs that it could compact differently stay local.
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -26,7 +26,7 @@ namespace {
 using namespace eco::test;
 using Difference = Bed::Difference;
 
-// A worker, and a database whose jobs go to it.
+// A worker and a database that offloads to it.
 class Home {
  public:
   explicit Home(rocksdb::Options options = small_tables(), eco::Settings settings = {}, Wire::ToWorker to_worker = {})
@@ -71,7 +71,7 @@ void expect_all_installed(const eco::Statistics& statistics) {
   EXPECT_EQ(statistics.fell_back + statistics.kept, 0U) << statistics.last_reason;
 }
 
-// Merges "a", "b" and "c" into a key between others, in three tables, and lets all be compacted.
+// Merges "a", "b" and "c" into a key between others, in three tables, and compacts them.
 std::string merged_abc(Home& home, std::uint64_t seed, eco::Statistics& statistics) {
   const std::string key = "key1025-merged";
   for (const char* operand : {"a", "b", "c"}) {
@@ -210,7 +210,7 @@ TEST(Values, of_a_family_in_the_reverse_order_with_subcompactions_are_right) {
   }
 }
 
-// Asks for every job, and offloads none.
+// Requests a placement for every job, and offloads none.
 class ShadowPlacer final : public eco::Placer {
  public:
   [[nodiscard]] eco::proto::Placement place(const eco::proto::PlaceRequest&) override {
@@ -237,7 +237,7 @@ TEST(Values, in_the_reverse_order_with_subcompactions_are_right_in_shadow_mode) 
   EXPECT_GT(placer->asked, 3);
 }
 
-// RocksDB's result of a job elsewhere does not list the blob files that its tables need.
+// The result of a remote job does not list the blob files that its tables need.
 TEST(Values, in_blob_files_of_earlier_options_are_kept) {
   rocksdb::Options blobs = small_tables();
   blobs.enable_blob_files = true;
@@ -257,7 +257,7 @@ TEST(Values, in_blob_files_of_earlier_options_are_kept) {
   Bed bed(folder / "db", options);
   bed.write(60000, 37);
   bed.settle();
-  // A newer blob file that a table refers to: RocksDB drops the older ones that none refers to.
+  // With a newer referenced blob file, RocksDB deletes older unreferenced ones.
   ASSERT_TRUE(bed.db().SetOptions({{"enable_blob_files", "true"}}).ok());
   ASSERT_TRUE(bed.db().Put({}, "zz", std::string(1000, 'z')).ok());
   bed.flush();
@@ -294,7 +294,7 @@ rocksdb::Options own_objects() {
 }
 
 #ifdef ECO_WORKER_CODE
-// Workers that are started while it lives have the application's code.
+// Workers started during its lifetime load the application's code.
 class OwnCode {
  public:
   OwnCode() { setenv("LD_PRELOAD", ECO_WORKER_CODE, 1); }
@@ -342,7 +342,7 @@ TEST(Consent, to_code_that_a_worker_lacks_is_refused_by_its_name) {
   EXPECT_NE(statistics.last_reason.find("Longest is not known here"), std::string::npos) << statistics.last_reason;
 }
 
-// A plain database whose worker, by this placer, is left alone for what happened to another database.
+// Expects that a plain database is offloaded by this placer, whatever happened to another database.
 void expect_offloaded(const std::shared_ptr<eco::Placer>& placer, const std::string& path) {
   rocksdb::Options options = small_tables();
   const auto service = eco::attach(options, {.placer = placer});
@@ -371,7 +371,7 @@ TEST(Consent, that_a_worker_cannot_honour_takes_offloading_from_no_other_databas
   expect_offloaded(placer, folder / "other");
 }
 
-// DBWithTTL registers its compaction filter in its own process, so that RocksDB creates it by its name there alone.
+// DBWithTTL registers its compaction filter only in its process, so RocksDB cannot create it by name elsewhere.
 TEST(Values, of_a_database_with_a_time_to_live_stay_here_and_take_offloading_from_no_other_database) {
   TemporaryFolder folder;
   const WorkerProcess worker(folder / "scratch");
@@ -392,7 +392,7 @@ TEST(Values, of_a_database_with_a_time_to_live_stay_here_and_take_offloading_fro
   expect_offloaded(placer, folder / "other");
 }
 
-// What arrives at the worker is not what was sent: an object, or an option of the input (7.8; 9.10 has them in a file).
+// An object or an option of the input changes on the way to the worker (7.8; 9.10 has options in a file).
 TEST(Values, of_options_that_differ_at_the_worker_are_refused_by_the_option_s_name) {
   const auto change_input = [](eco::proto::Start& start) {
     std::string text = start.input();
@@ -423,7 +423,7 @@ TEST(Values, of_options_that_differ_at_the_worker_are_refused_by_the_option_s_na
   }
 }
 
-// The clock of a database is another one than the worker's.
+// A database's clock that differs from the worker's.
 class EnvAhead final : public rocksdb::EnvWrapper {
  public:
   explicit EnvAhead(std::int64_t ahead_s) : EnvWrapper(rocksdb::Env::Default()) {
@@ -475,7 +475,7 @@ TEST(Times, of_tables_are_by_the_clock_of_the_database_where_the_worker_s_is_wro
   }
 }
 
-// A worker of an earlier release of eco does not heed the time of the job.
+// A worker of an earlier eco release ignores the job's time.
 TEST(Times, by_a_worker_s_wrong_clock_are_refused_with_the_difference) {
   Home home(small_tables(), {}, [](int, eco::proto::FromPrimary& message) {
     if (message.has_start()) message.mutable_start()->set_unix_time_s(message.start().unix_time_s() - 3600);

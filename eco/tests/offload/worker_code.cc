@@ -1,5 +1,4 @@
-// A library that an operator loads into ecod, so that its workers have an application's own code: Longest, DropSevens
-// and Collector.
+// A library for ecod's workers with an application's code: Longest, DropSevens and Collector.
 #include <rocksdb/utilities/object_registry.h>
 
 #include <memory>
