@@ -6,8 +6,8 @@ SHELL := /bin/bash
 
 # A compiler takes up to 0.7 GB: a board with 1 GB compiles one file at a time.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432); print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)
-# The fast tests wait for programs half of their time.
-WORKERS := $(shell echo $$(($(JOBS) + 1)))
+# The fast tests wait half of their time, for programs and for time itself.
+WORKERS := $(shell echo $$((2 * $(JOBS))))
 PYTHON := .venv/bin/python
 # -rs: a skipped test is listed with its reason.
 # The JUnit files of a target's tests; tools/skips.py fails when a test was skipped for a reason that is not listed.
@@ -41,7 +41,7 @@ demo-eco: eco ## three unequal servers on this machine: eco's policies compared 
 test: setup-dev build/build.ninja ## the fast tests of all languages: no root, no hardware, no network
 	$(FRESH)
 	@cmake --build --preset release -j $(JOBS)
-	$(CTEST) release --timeout 300 -LE '$(LABELS)' -j $(JOBS)
+	$(CTEST) release --timeout 300 -LE '$(LABELS)' -j $(WORKERS)
 	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board and not qemu and not server' -n $(WORKERS)
 	$(SKIPS)
 

@@ -72,7 +72,7 @@ y = "energy_per_op_uj.modelled"
 label = "tiers.*.link_gbit_s"
 """
 #: Answers as eco-sim does; counts its runs; fails where a test wants it to.
-SIMULATOR = """#!/usr/bin/env python3
+SIMULATOR = """#!/usr/bin/env -S python3 -I -S
 import json, pathlib, sys, tomllib
 words = sys.argv[2:]
 option = lambda name: words[words.index(name) + 1]

@@ -9,6 +9,7 @@ function(lunar_mutant_of suite name file old new)
   endif()
   edgejoule_mutant(lunar-mutant-${name} ../src/${file} "${old}" "${new}" TEST lunar_mutant.${name}_is_caught
     LINK lunar-${suite} lunar_emubd lunar_posix GTest::gtest_main ARGUMENTS ${arguments})
+  set_tests_properties(lunar_mutant.${name}_is_caught PROPERTIES ENVIRONMENT LUNAR_ALL_CASES=1)
 endfunction()
 
 if(EDGEJOULE_SANITIZE MATCHES thread)

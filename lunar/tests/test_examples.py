@@ -4,6 +4,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 LUNAR = Path(__file__).parents[1]
 STRICT = "CFLAGS=-O1 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
 
@@ -12,6 +14,13 @@ def run(*command: str | Path) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+@pytest.fixture(scope="module")
+def logger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("logger")
+    run("make", "-C", LUNAR, "logger", f"BUILD={folder}", STRICT)
+    return folder / "logger"
 
 
 def test_the_demo_finds_every_acknowledged_row_after_25_cuts(tmp_path: Path) -> None:
@@ -24,11 +33,10 @@ def test_the_demo_finds_every_acknowledged_row_after_25_cuts(tmp_path: Path) -> 
     assert "nothing damaged" in printed
 
 
-def test_the_logger_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    run("make", "-C", LUNAR, "logger", f"BUILD={tmp_path}", STRICT)
+def test_the_logger_goes_on_where_it_stopped(logger: Path, tmp_path: Path) -> None:
     image = tmp_path / "card.img"
     image.write_bytes(bytes(1 << 20))
-    assert [run(tmp_path / "logger", image) for _ in range(2)] == ["10 readings\n", "20 readings\n"]
+    assert [run(logger, image) for _ in range(2)] == ["10 readings\n", "20 readings\n"]
 
 
 def test_the_logger_goes_on_when_its_ring_is_full(tmp_path: Path) -> None:
@@ -42,10 +50,9 @@ def test_the_logger_goes_on_when_its_ring_is_full(tmp_path: Path) -> None:
     assert printed == ["10 readings\n", "15 readings\n", "15 readings\n", "15 readings\n"]
 
 
-def test_the_logger_says_why_a_card_is_of_no_use(tmp_path: Path) -> None:
-    run("make", "-C", LUNAR, "logger", f"BUILD={tmp_path}", STRICT)
+def test_the_logger_says_why_a_card_is_of_no_use(logger: Path, tmp_path: Path) -> None:
     image = tmp_path / "small.img"
     image.write_bytes(bytes(1024))
-    done = subprocess.run([tmp_path / "logger", image], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([logger, image], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "the device is too small" in done.stderr
