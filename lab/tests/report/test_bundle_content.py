@@ -256,6 +256,16 @@ def test_energies_that_are_differences_may_be_below_zero(packed: Path, tmp_path:
     import_bundle(changed(packed, responses("energy_net_j", value=-0.3)), tmp_path / "new.db")
 
 
+def test_a_command_may_take_less_than_its_shells_start(packed: Path, tmp_path: Path) -> None:
+    def shorter(tables: Tables) -> None:
+        facts(shell={"shell": "/bin/sh", "start_s": 0.001, "cpu_s": 0.001})(tables)
+        renamed("throughput_ops_s", "cpu_s", -0.0001)(tables)
+
+    import_bundle(changed(packed, shorter), tmp_path / "new.db")
+    with pytest.raises(BundleError, match=r"value of cpu_s is -0\.0001, expected 0 or more"):
+        import_bundle(changed(packed, renamed("throughput_ops_s", "cpu_s", -0.0001)), tmp_path / "other.db")
+
+
 def test_a_missing_run_is_refused(packed: Path, tmp_path: Path) -> None:
     def drop_last(tables: Tables) -> None:
         last = len(tables["runs"]) - 1

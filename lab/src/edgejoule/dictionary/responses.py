@@ -18,6 +18,15 @@ class Better(StrEnum):
     NEITHER = "neither"
 
 
+class Values(StrEnum):
+    """Which values a run can have."""
+
+    AMOUNT = "amount"  # 0 or more
+    SHARE = "share"  # of a whole: 0 to 1
+    SIGNED = "signed"  # a difference: any
+    LESS_SHELL = "less_shell"  # an amount; of a command in a shell less the shell's start, so any
+
+
 @dataclass(frozen=True)
 class Response:
     """A response: stored in `unit`, shown as `label`. is_energy: carries the meter's method."""
@@ -26,63 +35,66 @@ class Response:
     unit: str
     label: str
     better: Better
+    values: Values
     is_energy: bool = False
 
 
 def _fixed() -> list[Response]:
     low, high, none = Better.LOWER, Better.HIGHER, Better.NEITHER
+    amount, share, signed, less_shell = Values.AMOUNT, Values.SHARE, Values.SIGNED, Values.LESS_SHELL
     return [
-        Response("energy_per_op_uj", "µJ", "energy per operation", low, True),
-        Response("energy_j", "J", "energy, settled", low, True),
-        Response("energy_active_j", "J", "energy, active", low, True),
-        Response("energy_debt_j", "J", "energy left behind at the last acknowledgement", low, True),
-        Response("energy_net_j", "J", "energy above idle, settled", low, True),
-        Response("energy_net_quiet_j", "J", "energy above the quiet open database, settled", low, True),
-        Response("power_mean_w", "W", "mean power", none, True),
-        Response("power_idle_w", "W", "power at idle", none, True),
-        Response("power_quiet_w", "W", "power of the open database, quiet", none, True),
-        Response("throughput_ops_s", "ops/s", "throughput", high),
-        Response("target_ops_s", "ops/s", "rate asked for", none),
-        Response("target_share", "1", "share of the rate asked for that was reached", none),
-        Response("failure_share", "1", "share of operations that failed", low),
-        Response("longest_gap_s", "s", "longest time without a success", low),
-        Response("active_s", "s", "active time", low),
-        Response("settled_s", "s", "settled time", low),
-        Response("cpu_s", "s", "CPU time", low),
-        Response("context_switches", "1", "context switches", none),
-        Response("cpu_us_per_op", "µs", "CPU time per operation", low),
-        Response("server_cpu_us_per_op", "µs", "CPU time of the server per operation", low),
-        Response("client_cpu_us_per_op", "µs", "CPU time of the server's client per operation", none),
-        Response("client_cpu_share", "1", "client's share of CPU time", none),
-        Response("driver_share", "1", "driver's share of CPU time", none),
-        Response("bandwidth_mb_s", "MB/s", "payload bandwidth", high),
-        Response("rss_peak_mb", "MB", "peak memory", low),
-        Response("server_rss_peak_mb", "MB", "peak memory of the server", low),
-        Response("process_read_bytes", "byte", "bytes the process fetched from storage", low),
-        Response("process_write_bytes", "byte", "bytes the process wrote", low),
-        Response("device_read_bytes", "byte", "bytes read from the device", low),
-        Response("device_write_bytes", "byte", "bytes written to the device", low),
-        Response("io_reads_per_op", "1", "reads of the database's own, per operation", low),
-        Response("io_writes_per_op", "1", "writes of the database's own, per operation", low),
-        Response("io_flushes_per_op", "1", "flushes of the database's own, per operation", none),
-        Response("io_read_bytes_per_op", "byte", "bytes of the database's own reads, per operation", low),
-        Response("io_write_bytes_per_op", "byte", "bytes of the database's own writes, per operation", low),
-        Response("device_reads_per_op", "1", "reads of the whole device, per operation", low),
-        Response("device_writes_per_op", "1", "writes of the whole device, per operation", low),
-        Response("device_flushes_per_op", "1", "flushes of the whole device, per operation", none),
-        Response("device_write_amplification", "1", "write amplification of the whole device", low),
-        Response("other_cpu_share", "1", "other programs' share of all CPUs", none),
-        Response("other_read_bytes", "byte", "bytes that other programs read from storage", none),
-        Response("other_write_bytes", "byte", "bytes that other programs wrote", none),
-        Response("write_amplification", "1", "write amplification", low),
-        Response("reads_before_write_per_op", "1", "reads inside updates, per operation", none),
-        Response("data_bytes", "byte", "size of the data", low),
-        Response("syncs_per_write", "1", "syncs of the database for each write", none),
-        Response("stall_s", "s", "time that writers were made to wait", low),
-        Response("remote_compactions", "compactions", "compactions done by other servers", none),
-        Response("remote_fallbacks", "compactions", "compactions begun elsewhere, done here after all", low),
-        Response("remote_moved_bytes", "byte", "bytes to and from other servers", low),
-        Response("remote_wasted_s", "s", "time of compactions elsewhere that were given up", low),
+        Response("energy_per_op_uj", "µJ", "energy per operation", low, amount, True),
+        Response("energy_j", "J", "energy, settled", low, less_shell, True),
+        Response("energy_active_j", "J", "energy, active", low, less_shell, True),
+        Response("energy_debt_j", "J", "energy left behind at the last acknowledgement", low, signed, True),
+        Response("energy_net_j", "J", "energy above idle, settled", low, signed, True),
+        Response("energy_net_quiet_j", "J", "energy above the quiet open database, settled", low, signed, True),
+        Response("power_mean_w", "W", "mean power", none, amount, True),
+        Response("power_idle_w", "W", "power at idle", none, amount, True),
+        Response("power_quiet_w", "W", "power of the open database, quiet", none, amount, True),
+        Response("throughput_ops_s", "ops/s", "throughput", high, amount),
+        Response("target_ops_s", "ops/s", "rate asked for", none, amount),
+        # an amount: earlier releases stored more than 1
+        Response("target_share", "1", "share of the rate asked for that was reached", none, amount),
+        Response("failure_share", "1", "share of operations that failed", low, share),
+        Response("longest_gap_s", "s", "longest time without a success", low, amount),
+        Response("active_s", "s", "active time", low, less_shell),
+        Response("settled_s", "s", "settled time", low, less_shell),
+        Response("cpu_s", "s", "CPU time", low, less_shell),
+        Response("context_switches", "1", "context switches", none, amount),
+        Response("cpu_us_per_op", "µs", "CPU time per operation", low, less_shell),
+        Response("server_cpu_us_per_op", "µs", "CPU time of the server per operation", low, amount),
+        Response("client_cpu_us_per_op", "µs", "CPU time of the server's client per operation", none, amount),
+        Response("client_cpu_share", "1", "client's share of CPU time", none, share),
+        Response("driver_share", "1", "driver's share of CPU time", none, amount),
+        Response("bandwidth_mb_s", "MB/s", "payload bandwidth", high, amount),
+        Response("rss_peak_mb", "MB", "peak memory", low, amount),
+        Response("server_rss_peak_mb", "MB", "peak memory of the server", low, amount),
+        Response("process_read_bytes", "byte", "bytes the process fetched from storage", low, amount),
+        Response("process_write_bytes", "byte", "bytes the process wrote", low, amount),
+        Response("device_read_bytes", "byte", "bytes read from the device", low, amount),
+        Response("device_write_bytes", "byte", "bytes written to the device", low, amount),
+        Response("io_reads_per_op", "1", "reads of the database's own, per operation", low, amount),
+        Response("io_writes_per_op", "1", "writes of the database's own, per operation", low, amount),
+        Response("io_flushes_per_op", "1", "flushes of the database's own, per operation", none, amount),
+        Response("io_read_bytes_per_op", "byte", "bytes of the database's own reads, per operation", low, amount),
+        Response("io_write_bytes_per_op", "byte", "bytes of the database's own writes, per operation", low, amount),
+        Response("device_reads_per_op", "1", "reads of the whole device, per operation", low, amount),
+        Response("device_writes_per_op", "1", "writes of the whole device, per operation", low, amount),
+        Response("device_flushes_per_op", "1", "flushes of the whole device, per operation", none, amount),
+        Response("device_write_amplification", "1", "write amplification of the whole device", low, amount),
+        Response("other_cpu_share", "1", "other programs' share of all CPUs", none, share),
+        Response("other_read_bytes", "byte", "bytes that other programs read from storage", none, amount),
+        Response("other_write_bytes", "byte", "bytes that other programs wrote", none, amount),
+        Response("write_amplification", "1", "write amplification", low, amount),
+        Response("reads_before_write_per_op", "1", "reads inside updates, per operation", none, amount),
+        Response("data_bytes", "byte", "size of the data", low, amount),
+        Response("syncs_per_write", "1", "syncs of the database for each write", none, amount),
+        Response("stall_s", "s", "time that writers were made to wait", low, amount),
+        Response("remote_compactions", "compactions", "compactions done by other servers", none, amount),
+        Response("remote_fallbacks", "compactions", "compactions begun elsewhere, done here after all", low, amount),
+        Response("remote_moved_bytes", "byte", "bytes to and from other servers", low, amount),
+        Response("remote_wasted_s", "s", "time of compactions elsewhere that were given up", low, amount),
     ]
 
 
@@ -147,7 +159,7 @@ RESPONSES: dict[str, Response] = Responses(
     {r.name: r for r in _fixed()}
     | {
         (name := latency_name(operation, measure, statistic)): Response(
-            name, "µs", f"{prefix.replace('_', '-')} {_LATENCIES[measure][1]}, {words}", Better.LOWER
+            name, "µs", f"{prefix.replace('_', '-')} {_LATENCIES[measure][1]}, {words}", Better.LOWER, Values.AMOUNT
         )
         for operation, prefix in OPERATIONS.items()
         for measure in _LATENCIES
@@ -211,18 +223,17 @@ def reported_responses(declared: Sequence[str], known: Collection[str], *, model
     return found
 
 
-#: Differences, which may be below zero. Every other response is an amount, a time, a rate or a share.
-_SIGNED = ("energy_debt_j", "energy_net_j", "energy_net_quiet_j")
-#: Shares of a whole. `target_share` is not one: a rate may be exceeded.
-_PARTS_OF_A_WHOLE = ("failure_share", "client_cpu_share", "other_cpu_share")
-
-
-def possible_range(name: str) -> tuple[float, float]:
-    """Returns the smallest and the largest value that a run can have."""
-    base = name.partition("@")[0]
-    if base not in RESPONSES:
-        return -math.inf, math.inf  # declared by an experiment
-    return -math.inf if base in _SIGNED else 0.0, 1.0 if base in _PARTS_OF_A_WHOLE else math.inf
+def possible_range(response: Response, *, in_shell: bool) -> tuple[float, float]:
+    """Returns the smallest and the largest value of a run. in_shell: a shell ran the run's command."""
+    match response.values:
+        case Values.AMOUNT:
+            return 0.0, math.inf
+        case Values.SHARE:
+            return 0.0, 1.0
+        case Values.SIGNED:
+            return -math.inf, math.inf
+        case Values.LESS_SHELL:
+            return -math.inf if in_shell else 0.0, math.inf
 
 
 def nearest(name: str, known: object) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from edgejoule.dictionary.properties import Level
-from edgejoule.dictionary.responses import Better, Response, declared_label
+from edgejoule.dictionary.responses import Better, Response, Values, declared_label
 from edgejoule.errors import UsageError
 from edgejoule.experiment.conditional import cells_of
 
@@ -138,7 +138,7 @@ class DeclaredResponse(BaseModel):
 
     def response(self, name: str) -> Response:
         """Returns the response as the report shows it."""
-        return Response(name, self.unit, declared_label(name), Better(self.better))
+        return Response(name, self.unit, declared_label(name), Better(self.better), Values.SIGNED)
 
     def complaint(self) -> tuple[str, str] | None:
         """Returns a complaint (key and message), or None."""

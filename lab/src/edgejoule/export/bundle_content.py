@@ -20,7 +20,7 @@ import itertools
 import json
 import math
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -83,7 +83,8 @@ def check_content(db: sqlite3.Connection, experiment_id: int, spec: Spec) -> Non
     _check_runs(db, runs, spec)
     first = {row["id"]: place for place, row in enumerate(runs, 1)}
     channels = []
-    check_response = functools.partial(_check_response, responses=spec.known_responses())
+    in_shell = {row["id"] for row in runs if row["facts_json"] and parsed_json(row["facts_json"]).get("shell")}
+    check_response = functools.partial(_check_response, responses=spec.known_responses(), in_shell=in_shell)
     for table, check in (("responses", check_response), ("events", _check_event), ("latencies", _check_latency)):
         for row in _rows_of(db, table, list(first)):
             with _at(table, None, run=first[row["run_id"]]):
@@ -209,7 +210,7 @@ def _check_run(run: rows.RunRow, facts: str | None) -> None:
         rows.KeptLoad.model_validate(parsed["load"])
 
 
-def _check_response(row: sqlite3.Row, responses: Mapping[str, Response]) -> None:
+def _check_response(row: sqlite3.Row, responses: Mapping[str, Response], in_shell: Collection[int]) -> None:
     response = _model(rows.ResponseRow, row)
     try:
         known = responses[response.name]
@@ -220,7 +221,7 @@ def _check_response(row: sqlite3.Row, responses: Mapping[str, Response]) -> None
     if known.is_energy == (response.method == "timed"):
         raise ContentError(f"method of {response.name} is {response.method!r}")
 
-    low, high = possible_range(response.name)
+    low, high = possible_range(known, in_shell=row["run_id"] in in_shell)
     if response.value is not None and not low <= response.value <= high:
         least_to_most = f"{low:g} or more" if high == math.inf else f"{low:g} to {high:g}"
         raise ContentError(f"value of {response.name} is {response.value:g}, expected {least_to_most}")

@@ -30,11 +30,7 @@ if TYPE_CHECKING:
     from edgejoule.experiment.plan import PlannedRun
 
 _OF_SERVERS = ("energy_active_j", "energy_debt_j", "power_quiet_w", "energy_net_quiet_j")
-_AMOUNTS = (
-    "energy_j",
-    "energy_net_j",
-    "energy_per_op_uj",
-)  # the energies of a run that include a shell's start
+_WITH_SHELL_START = ("energy_j", "energy_active_j", "energy_net_j", "energy_net_quiet_j", "energy_per_op_uj")
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,7 @@ def _base(joules: ResponseValue) -> str:
 
 def without_shell(joules: ResponseValue, shell_share: float) -> ResponseValue:
     """Returns a run's response without the energy of its shell's start."""
-    if joules.value is None or not shell_share or _base(joules) not in _AMOUNTS:
+    if joules.value is None or not shell_share or _base(joules) not in _WITH_SHELL_START:
         return joules
     factor = 1 - shell_share
     spread = None if joules.uncertainty_k2 is None else joules.uncertainty_k2 * abs(factor)

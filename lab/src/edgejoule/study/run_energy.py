@@ -16,6 +16,9 @@ from edgejoule.study.servers.meter import of_server
 TIMED = "timed"  # the method of a response without energy
 
 
+_WHOLE = ("energy_j", "energy_net_j", "energy_net_quiet_j")  # of all executions of a run
+_PARTS = ("energy_active_j", "energy_debt_j")  # of one execution
+
 _WINDOW_NS_MIN = 200_000_000  # a shorter window gives no usable mean power
 
 
@@ -143,10 +146,10 @@ def only_whole(joules: ResponseValue, executions: int) -> ResponseValue:
     execution.
     """
     require(executions > 1, "one execution is whole")
-    if joules.name.partition("@")[0] in ("energy_j", "energy_net_j", "energy_net_quiet_j") and joules.value is not None:
+    if joules.name.partition("@")[0] in _WHOLE and joules.value is not None:
         spread = None if joules.uncertainty_k2 is None else joules.uncertainty_k2 / executions
         return dataclasses.replace(joules, value=joules.value / executions, uncertainty_k2=spread)
-    if joules.name not in ("energy_active_j", "energy_debt_j"):
+    if joules.name not in _PARTS:
         return joules
     reason = "several executions back to back form the run, and the meter is too slow to resolve their parts"
     return dataclasses.replace(joules, value=None, uncertainty_k2=None, missing_reason=reason)
