@@ -37,7 +37,8 @@ const std::vector<OptionHelp>& option_help() {
     std::vector<OptionHelp> all = {
         {"rocksdb.path", "directory of the database; required", ""},
         {"rocksdb.column_family",
-         "column family of the rows; usertable for a database that YCSB's own binding shall open",
+         "column family of the rows, created by load if missing; usertable for a database that YCSB's own binding "
+         "shall open",
          "usertable where there is one, else default"},
         {"rocksdb.options",
          "options string passed to RocksDB's GetOptionsFromString, for example "
