@@ -26,6 +26,25 @@ SchedulerOptions scheduler_options(const Config& config) {
           .forget_s = static_cast<double>(config.federation.forget_ms) * 1e-3};
 }
 
+// Whether the policy keeps a compaction at home without asking the master. here: predicted by home's own model.
+bool stays_unasked(PolicyKind kind, const Option& here) {
+  const bool unknown = here.time_s.mean <= 0;
+  switch (kind) {
+    case PolicyKind::local:
+      return true;
+    case PolicyKind::eco:
+    case PolicyKind::eco_local:
+      return unknown || !here.stalls;
+    case PolicyKind::edgepilot:
+    case PolicyKind::eco_global:
+    case PolicyKind::eco_plus:
+      return unknown;
+    case PolicyKind::fixed:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 Node::Node(const Config& config, Federation& federation, StateFile& state, Clock now_s)
@@ -181,7 +200,6 @@ proto::Placement Node::stay(std::string reason) const {
 // The paper's Local System: stays local without asking the master if no stall is near or nothing is known.
 std::optional<proto::Placement> Node::stay_by_own_model(const proto::PlaceRequest& request, const Policy& policy,
                                                         proto::LoggedDecision& log) const {
-  if (policy.kind == PolicyKind::fixed) return std::nullopt;
   std::vector<Server> alone(1);
   {
     const std::scoped_lock lock(mutex_);
@@ -190,9 +208,7 @@ std::optional<proto::Placement> Node::stay_by_own_model(const proto::PlaceReques
   const Request asked = request_of(request);
   const Decision decision = decide(policy, asked, alone, 0);
   const Option& here = decision.options[0];
-  const bool by_stall = policy.kind == PolicyKind::eco || policy.kind == PolicyKind::eco_local;
-  const bool unknown = here.time_s.mean <= 0;
-  if (policy.kind != PolicyKind::local && !unknown && (!by_stall || here.stalls)) return std::nullopt;
+  if (!stays_unasked(policy.kind, here)) return std::nullopt;
   auto placement = stay(decision.reason);
   placement.set_local_s(here.time_s.upper());
   log_options(decision, alone, 0, log);

@@ -7,9 +7,12 @@
 #include <random>
 #include <utility>
 
+#include "all_policies.h"
+
 namespace {
 
 using eco::Decision, eco::Policy, eco::PolicyKind, eco::Request, eco::Server;
+using eco::test::all_policies;
 
 constexpr std::uint64_t mb = 1'000'000;
 constexpr double ten_gbit_s = 1.25e9;
@@ -142,8 +145,7 @@ TEST(Policies, the_threshold_may_be_the_slowdown) {
 TEST(Policies, no_network_is_fast_enough_when_it_is_useless) {
   Federation federation;
   for (Server& server : federation.servers) server.link_bytes_s = 10e6;
-  for (const char* policy : {"edgepilot", "eco", "eco-local", "eco-global", "eco-plus"})
-    EXPECT_EQ(federation.place(policy), "") << policy;
+  for (const auto& policy : all_policies()) EXPECT_EQ(federation.place(policy), "") << policy;
 }
 
 // --- who takes no job ---
@@ -168,13 +170,11 @@ TEST(Policies, none_chooses_a_server_that_takes_no_job) {
   for (const auto& [name, make] : unavailable) {
     Federation federation;
     make(federation.servers[Federation::medium]);
-    for (const char* policy : {"edgepilot", "eco", "eco-local", "eco-global", "eco-plus"})
-      EXPECT_NE(federation.place(policy), "medium") << policy << ", " << name;
+    for (const auto& policy : all_policies()) EXPECT_NE(federation.place(policy), "medium") << policy << ", " << name;
     EXPECT_EQ(federation.place("eco"), "high") << name;
     EXPECT_EQ(federation.place("static:medium"), "") << name;
     make(federation.servers[Federation::high]);
-    for (const char* policy : {"edgepilot", "eco", "eco-local", "eco-global", "eco-plus", "static:high"})
-      EXPECT_EQ(federation.place(policy), "") << policy << ", " << name;
+    for (const auto& policy : all_policies("high")) EXPECT_EQ(federation.place(policy), "") << policy << ", " << name;
   }
 }
 
@@ -203,8 +203,7 @@ TEST(Policies, a_server_at_the_limit_of_its_load_takes_a_job) {
 TEST(Policies, none_offloads_from_a_server_that_knows_nothing_of_compactions) {
   Federation federation;
   federation.servers[Federation::home].model = eco::CompactionModel();
-  for (const char* policy : {"local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus"})
-    EXPECT_EQ(federation.place(policy), "") << policy;
+  for (const auto& policy : all_policies()) EXPECT_EQ(federation.place(policy), "") << policy;
   EXPECT_EQ(federation.decide("eco").reason, "nothing is known yet of compactions here");
   EXPECT_EQ(federation.place("static:high"), "high");
 }
@@ -222,12 +221,11 @@ TEST(Policies, a_server_that_knows_nothing_is_priced_as_home_and_so_never_chosen
 TEST(Policies, alone_every_compaction_is_local) {
   Federation federation;
   federation.servers.resize(1);
-  for (const char* policy : {"local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus", "static:high"})
-    EXPECT_EQ(federation.place(policy), "") << policy;
+  for (const auto& policy : all_policies("high")) EXPECT_EQ(federation.place(policy), "") << policy;
 }
 
 TEST(Policies, each_says_why) {
-  for (const char* policy : {"local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus", "static:high"})
+  for (const auto& policy : all_policies("high"))
     for (const double files : {4.0, 16.1, 18.0, 19.5}) {
       Federation federation;
       federation.request.level_zero.files = files;
@@ -244,7 +242,7 @@ TEST(Policies, each_says_why) {
 
 TEST(Policies, each_prices_every_server_in_order) {
   const Federation federation;
-  for (const char* policy : {"local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus", "static:high"}) {
+  for (const auto& policy : all_policies("high")) {
     const auto options = federation.decide(policy).options;
     ASSERT_EQ(options.size(), 3U) << policy;
     for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(options[i].server, i) << policy;
@@ -353,7 +351,7 @@ TEST(Policies, a_server_where_nothing_ran_is_priced_by_the_speed_and_watts_of_it
 }
 
 TEST(Policies, have_names) {
-  for (const char* name : {"local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus", "static:High-1"}) {
+  for (const auto& name : all_policies("High-1")) {
     const auto policy = eco::policy_named(name);
     ASSERT_TRUE(policy) << name;
     EXPECT_EQ(eco::name_of(*policy), name);
@@ -536,7 +534,7 @@ TEST(Policies, none_depends_on_the_order_of_servers) {
     const Federation federation = dice.federation();
     Federation shuffled = federation;
     std::shuffle(shuffled.servers.begin() + 1, shuffled.servers.end(), dice.random);
-    for (const char* policy : {"local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus"})
+    for (const auto& policy : all_policies())
       ASSERT_EQ(federation.place(policy), shuffled.place(policy)) << policy << ", seed " << seed << ", round " << round;
   }
 }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "all_policies.h"
 #include "report.h"
 #include "small_spec.h"
 
@@ -11,12 +12,12 @@ namespace {
 
 using namespace eco::sim;
 
-Outcome run(const Spec& spec, const char* policy, std::uint64_t seed = 1) {
+Outcome run(const Spec& spec, std::string_view policy, std::uint64_t seed = 1) {
   return simulate(spec, *eco::policy_named(policy), seed);
 }
 
 TEST(Simulation, repeats_itself_by_its_seed) {
-  for (const char* policy : {"local", "edgepilot", "eco", "eco-local", "eco-global", "eco-plus", "static:helper"}) {
+  for (const auto& policy : eco::test::all_policies("helper")) {
     const Spec spec = stalling();
     const auto first = json_of(spec, {run(spec, policy)}).dump();
     EXPECT_EQ(first, json_of(spec, {run(spec, policy)}).dump()) << policy;
