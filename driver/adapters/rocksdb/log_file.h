@@ -1,12 +1,13 @@
-// Writes RocksDB's LOG with the C library. RocksDB's own writer fails an assertion, in builds that have them as
-// Debian's, if it is used after a failed write. A full disk would then kill the process instead of failing the
-// database's write.
+// Writes RocksDB's LOG with the C library, in RocksDB's form: time, thread, text. RocksDB's own writer fails an
+// assertion, in builds that have them as Debian's, if it is used after a failed write. A full disk would then kill the
+// process instead of failing the database's write.
 #pragma once
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <rocksdb/env.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <cstdarg>
 #include <cstdio>
@@ -42,7 +43,8 @@ inline void LogFile::Logv(const char* format, va_list arguments) {
   if (std::vsnprintf(words, sizeof words, format, arguments) < 0) return;
   timeval now{};
   gettimeofday(&now, nullptr);
-  const auto line = fmt::format("{:%Y/%m/%d-%H:%M:%S}.{:06} {}\n", fmt::localtime(now.tv_sec), now.tv_usec, words);
+  const auto line =
+      fmt::format("{:%Y/%m/%d-%H:%M:%S}.{:06} {} {}\n", fmt::localtime(now.tv_sec), now.tv_usec, gettid(), words);
   static_cast<void>(std::fwrite(line.data(), 1, line.size(), file_.get()));
   static_cast<void>(std::fflush(file_.get()));
 }

@@ -1,6 +1,10 @@
 // Tests specific to RocksDB: its own counters as a check, settings read back, options that break a promise.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <fstream>
+#include <regex>
+#include <string>
 #include <thread>
 
 #include "open_database.h"
@@ -37,6 +41,19 @@ TEST(RocksDb, reports_the_options_in_force) {
   EXPECT_EQ(options["block_cache_bytes"], "3145728");
   EXPECT_EQ(options["sync"], "true");
   EXPECT_EQ(options["disableWAL"], "false");
+}
+
+// ecoctl estimate reads the release and the triggers of stalls from such lines.
+TEST(RocksDb, its_log_has_time_and_thread_before_the_text) {
+  TestDatabase database("rocksdb");
+  database.open();
+  std::ifstream log(database.path() / "LOG");
+  std::string line;
+  ASSERT_TRUE(std::getline(log, line));
+  const std::regex form(R"(\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d\.\d{6} (\d+) RocksDB version: \d.*)");
+  std::smatch parts;
+  ASSERT_TRUE(std::regex_match(line, parts, form)) << line;
+  EXPECT_EQ(parts[1].str(), std::to_string(gettid())) << line;
 }
 
 TEST(RocksDb, says_when_an_explicit_option_breaks_the_class_s_promise) {
