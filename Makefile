@@ -13,10 +13,12 @@ PYTHON := .venv/bin/python
 # The JUnit files of a target's tests; tools/skips.py fails when a test was skipped for a reason that is not listed.
 JUNIT = build/junit/$@
 PYTEST = $(PYTHON) -m pytest -q -rs -c lab/pyproject.toml --junitxml=$(JUNIT)/pytest.xml lab/tests driver/tests lunar/tests
-CTEST = ctest --output-junit $(CURDIR)/$(JUNIT)/ctest.xml --preset
+CTEST = ctest --output-junit '$(CURDIR)/$(JUNIT)/ctest.xml' --preset
 FRESH = @rm -rf $(JUNIT) && mkdir -p $(JUNIT)
 SKIPS = @$(PYTHON) tools/skips.py $(JUNIT)
-CPP := $(shell git ls-files '*.cc' '*.c' '*.h' 2>/dev/null)
+# A source archive has no .git: then every file that no build wrote.
+CPP := $(or $(shell git ls-files '*.cc' '*.c' '*.h' 2>/dev/null),$(shell find * -name build -prune -o -name '*.[ch]' -print -o -name '*.cc' -print))
+PYTHON_SOURCES := lab driver lunar eco sampler experiments tools
 LABELS := slow|root|server
 # Tests start many Pythons, and pytest rewrites 170 files: bytecode is kept, also where the environment says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
@@ -158,12 +160,12 @@ test-fuzz: FUZZ_SEED := 1
 test-fuzz: fuzz ## the fuzzers, ten seconds each: that clang builds them, and what they find in that time
 
 fmt: setup-dev ## format all sources
-	@$(PYTHON) -m ruff format -q --config lab/pyproject.toml lab driver lunar sampler tools && $(PYTHON) -m ruff check -q --fix --config lab/pyproject.toml lab driver lunar sampler tools
+	@$(PYTHON) -m ruff format -q --config lab/pyproject.toml $(PYTHON_SOURCES) && $(PYTHON) -m ruff check -q --fix --config lab/pyproject.toml $(PYTHON_SOURCES)
 	@.venv/bin/clang-format -i $(CPP)
 
 lint: setup-dev ## formats, ruff, mypy, imports and includes between rooms
-	$(PYTHON) -m ruff format --check --config lab/pyproject.toml lab driver lunar sampler tools
-	$(PYTHON) -m ruff check --config lab/pyproject.toml lab driver lunar sampler tools
+	$(PYTHON) -m ruff format --check --config lab/pyproject.toml $(PYTHON_SOURCES)
+	$(PYTHON) -m ruff check --config lab/pyproject.toml $(PYTHON_SOURCES)
 	$(PYTHON) -m mypy --config-file lab/pyproject.toml
 	$(PYTHON) tools/rooms.py --check
 	@.venv/bin/clang-format --dry-run -Werror $(CPP)
@@ -205,12 +207,12 @@ eco: setup ## compaction offloading for RocksDB in a federation: ecod, ecoctl, t
 setup-dev: setup .venv/.dev
 	@tools/packages eco
 
-.venv/bin/python:
+.venv/bin/pip:
 	@tools/packages build
 	@echo "Making the virtual environment .venv"
 	@python3 -m venv .venv
 
-.venv/.runtime: lab/requirements.txt lab/pyproject.toml lab/fetch_web_assets.py | .venv/bin/python
+.venv/.runtime: lab/requirements.txt lab/pyproject.toml lab/fetch_web_assets.py | .venv/bin/pip
 	@tools/packages build
 	@echo "Installing the Python packages of lab/requirements.txt"
 	@.venv/bin/pip install -q --disable-pip-version-check --require-hashes -r lab/requirements.txt

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from source_files import source_files
 
 from edgejoule.cli.main import main
 
@@ -82,12 +83,7 @@ class Rule:
 
 def pages(root: Path = ROOT) -> list[str]:
     """Markdown pages that say what is so today."""
-    listed = subprocess.run(["git", "-C", root, "ls-files", "-z", "*.md"], capture_output=True, text=True, check=True)
-    return [
-        name
-        for name in sorted(filter(None, listed.stdout.split("\0")))
-        if (root / name).is_file() and not name.startswith(HISTORY)
-    ]
+    return [name for name in source_files(root) if name.endswith(".md") and not name.startswith(HISTORY)]
 
 
 def blocks_of(page: str, text: str) -> list[Block]:

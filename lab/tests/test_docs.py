@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from source_files import source_files
 
 from edgejoule.cli.main import _COMMANDS
 from edgejoule.dictionary.responses import RESPONSES, is_latency
@@ -27,15 +28,6 @@ MADE = ("build/", "results/", "lib/", "bin/", ".venv/", "firmware/")
 # What was so when it was written: its links are checked, its paths are not.
 HISTORY = ("CHANGELOG.md", "docs/adr/")
 ENTRY_POINTS = {"edgejoule.meters", "edgejoule.conformance"}  # groups, the second of which is no module
-
-
-def tracked(root: Path) -> list[str]:
-    """Files of the repository; of a folder that is none, all of them."""
-    listed = subprocess.run(
-        ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    return [name for name in listed.stdout.split("\0") if name and (root / name).is_file()]
 
 
 def anchors(page: str) -> set[str]:
@@ -109,7 +101,7 @@ def dead_modules(root: Path, page: str, files: set[str]) -> list[str]:
 
 def faults(root: Path) -> list[str]:
     """What the pages of a repository name and it does not have."""
-    files = set(tracked(root))
+    files = set(source_files(root))
     pages = sorted(name for name in files if name.endswith(".md"))
     return [
         fault

@@ -32,6 +32,7 @@ from doc_commands import (
     simple_commands,
     table,
 )
+from source_files import source_files
 
 from edgejoule.cli.main import main
 from edgejoule.experiment.read import load_spec
@@ -49,9 +50,8 @@ def folder(tmp_path: Path) -> Path:
     """What a reader has after `make build`, in an empty folder: the programs, the experiments, the sources of lunar."""
     for name in ("build", "driver", "eco", "experiments", "schemas"):
         (tmp_path / name).symlink_to(ROOT / name)
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "lunar"], capture_output=True, text=True, check=True)
-    for name in listed.stdout.split("\0"):
-        if name and (ROOT / name).is_file():
+    for name in source_files(ROOT):
+        if name.startswith("lunar/"):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).symlink_to(ROOT / name)
     for name in ("data", "etc", "tmp"):
