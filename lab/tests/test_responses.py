@@ -30,8 +30,15 @@ POWERS = {"power_mean_w", "power_idle_w", "power_quiet_w"}
         (command_figures._WITH_SHELL_START, ("energy_debt_j",), POWERS),
         # how the energies of several executions become those of one
         (run_energy._WHOLE, run_energy._PARTS, ("energy_per_op_uj",), POWERS),
+        # which a command without a database server lacks
+        (
+            command_figures._OF_SERVERS,
+            ("energy_j", "energy_net_j", "energy_per_op_uj", "power_mean_w", "power_idle_w"),
+        ),
+        # which each server of a federation has too
+        (PER_SERVER, ("energy_active_j", "energy_debt_j", "energy_net_quiet_j"), POWERS),
     ],
-    ids=["shell", "executions"],
+    ids=["shell", "executions", "alone", "federation"],
 )
 def test_each_energy_is_in_one_list(kinds: tuple[tuple[str, ...], ...]) -> None:
     assert sorted(name for names in kinds for name in names) == sorted(ENERGIES)
