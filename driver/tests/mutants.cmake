@@ -46,7 +46,7 @@ driver_keys_mutant(latest_key_is_yet_to_be_inserted "latest_.next(random, end - 
 driver_keys_mutant(the_hot_set_counts_twice "random.below(requests_.count - requests_.hot)" "random.below(requests_.count)"
   "number - requests_.first < requests_.count")
 driver_keys_mutant(exponential_ages_begin_at_0 "return end - 1 - std::min" "return end - std::min" "number < end")
-driver_keys_mutant(sequential_keys_do_not_begin_again "if (position_ >= requests_.count) position_ -= requests_.count;" ""
+driver_keys_mutant(sequential_keys_do_not_wrap "if (position_ >= requests_.count) position_ -= requests_.count;" ""
   "position_ < requests_.count")
 driver_mutant(the_ranges_of_mixgraph_begin_at_1 workload/db_bench/mixgraph_law.cc
   "range_keys_ * ranges_->place(draws[i])" "range_keys_ * (ranges_->place(draws[i]) + 1)" "keys.i. < parameters_.keys")
