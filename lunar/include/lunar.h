@@ -1,26 +1,28 @@
 /* lunar: tables on a raw block device, without a file system and without malloc.
  *
  * A program gives a device (struct lunar_config: read, write, sync) and a piece of RAM, formats the device once, mounts
- * it and works with tables. Every function that can fail returns 0 or a negative enum lunar_error, and an operation
- * that fails has changed nothing that this handle shows.
+ * it and works with tables. Every function that can fail returns 0 or a negative enum lunar_error. An operation that
+ * fails has changed nothing that this handle shows.
  *
- * When the device fails (LUNAR_E_IO), the function that needed the request returns that, and lunar_failed_request names
- * the request. After a write or a flush that failed the handle has failed too: the device's content is unknown, so
- * every further call returns LUNAR_E_FAILED and changes nothing. lunar_unmount and lunar_mount make it work again, and
- * find what a power cut at that moment would leave: the operation that failed wholly or not at all, and of the ones
- * before it what the mode keeps. As rows wait in RAM outside mode full, a read may be the function whose write fails. A
- * driver that can mend a failure by another try tries again itself. After a read that failed the handle works on; if
- * the operation was already recorded, or in mode none had begun to change something, the handle has failed as well.
+ * Failures of the device: the function that made the failed request returns LUNAR_E_IO, and lunar_failed_request names
+ * the request. A driver repeats a request itself if that can help. In all modes but full, rows wait in RAM, so that a
+ * function that only reads may also write, and fail.
+ * - After a failed write or flush the device's content is unknown. The handle has failed: every further call returns
+ *   LUNAR_E_FAILED and changes nothing. Call lunar_unmount and lunar_mount: the volume is then as after a power cut at
+ *   the moment of the failure, with the failed operation wholly or not at all.
+ * - After a failed read the handle stays usable, unless the operation was already recorded or, in mode none, had begun
+ *   to change something: then the handle has failed, too.
  *
- * One handle is used by one thread at a time, or config.lock and unlock are given: then every function may be called
- * from any thread, but not from a signal handler or an interrupt, nor from a callback of the device. No function
- * allocates memory, and the library has no static variables. No pointer may be NULL unless stated:
- * only the fields of lunar_config are checked. A module that a build leaves out (src/modules.h) takes its functions
- * with it: lunar_cursor_* (CURSOR), lunar_index_* (SECONDARY), lunar_cache_* (CACHE), lunar_check, lunar_stat, those of
- * SQL are then missing when the program is linked.
+ * Threads: one thread at a time uses a handle. With config.lock and unlock every function may be called from any
+ * thread, but not from a signal handler, an interrupt or a callback of the device.
  *
- * Source: X. Fan et al., "LUNAR: A Native Table Engine for Embedded Devices", LCTES '23. docs/DESIGN.md says what
- * differs and why, docs/FORMAT.md what lies where on the device.
+ * No function allocates memory, and the library has no static variables. No pointer may be NULL unless stated: only the
+ * fields of lunar_config are checked. A build without a module (src/modules.h) lacks its functions, and a program
+ * that calls them does not link: lunar_cursor_* (CURSOR), lunar_index_* (SECONDARY), lunar_cache_* (CACHE), lunar_check
+ * (CHECK), lunar_stat (STAT), lunar_prepare and what follows it (SQL).
+ *
+ * Source: X. Fan et al., "LUNAR: A Native Table Engine for Embedded Devices", LCTES '23. docs/DESIGN.md gives the
+ * differences and their reasons, docs/FORMAT.md the bytes on the device.
  */
 #ifndef LUNAR_H
 #define LUNAR_H
@@ -46,39 +48,38 @@ enum lunar_error {
   LUNAR_E_CORRUPT = -2,      /* what was read cannot have been written by lunar */
   LUNAR_E_FULL = -3,         /* no free block for this operation */
   LUNAR_E_NOT_FOUND = -4,    /* no row with this key */
-  LUNAR_E_EXISTS = -5,       /* a row with this key, or a table of this name, is there */
+  LUNAR_E_EXISTS = -5,       /* a row with this key, or a table or index of this name, exists */
   LUNAR_E_INVALID = -6,      /* an argument, or a field of the configuration, is outside its constraint */
   LUNAR_E_TOO_LARGE = -7,    /* the row does not fit into a block of the largest class */
   LUNAR_E_NO_TABLE = -8,     /* no table of this name; the open table has been dropped, or its creation undone */
   LUNAR_E_TABLES = -9,       /* no room for a further table (config.tables_max) */
-  LUNAR_E_TXN = -10,         /* begin within a transaction, commit or rollback without one */
+  LUNAR_E_TXN = -10,         /* in a transaction; commit, rollback: without one; or it was lost: lunar_begin */
   LUNAR_E_TXN_FULL = -11,    /* no room left in the log (see lunar_begin); the transaction has been rolled back */
-  LUNAR_E_BUFFER = -12,      /* config.buffer, or the caller's row buffer, is too small */
+  LUNAR_E_BUFFER = -12,      /* config.buffer, the caller's row buffer or a statement's memory is too small */
   LUNAR_E_DEVICE = -13,      /* the device has too few sectors for zones and one block */
   LUNAR_E_NO_VOLUME = -14,   /* there is no lunar volume on the device */
   LUNAR_E_VERSION = -15,     /* the volume was made by another version of the format */
   LUNAR_E_FAILED = -16,      /* an earlier call returned E_IO or E_CORRUPT and ended this handle; mount again */
   LUNAR_E_UNSUPPORTED = -17, /* not in this mode, or not in this build */
-  LUNAR_E_UNCLEAN = -18,     /* mode none was cut off: mount in mode none, lunar_check, unmount; then any mode */
+  LUNAR_E_UNCLEAN = -18,     /* not unmounted in mode none: mount in mode none, lunar_check, unmount; then any mode */
   LUNAR_E_SQL = -19,         /* the text is not of lunar's SQL: lunar_sql_error has the place and the reason */
-  LUNAR_E_SCHEMA = -20 /* the table is not as it was when the statement was prepared: prepare it again. Or the index
-                          by which a SELECT is reading was dropped */
-  ,
-  LUNAR_E_BUSY = -21 /* the volume is mounted by another handle, or was taken over by one: see lunar_mount */
+  LUNAR_E_SCHEMA = -20,      /* since lunar_prepare the table changed, or the index of a SELECT was dropped */
+  LUNAR_E_BUSY = -21         /* the volume is mounted by another handle, or was taken over by one: see lunar_mount */
 };
 
 /* What a program asks of the device. */
 enum lunar_request { LUNAR_REQUEST_NONE = 0, LUNAR_REQUEST_READ = 1, LUNAR_REQUEST_WRITE = 2, LUNAR_REQUEST_SYNC = 3 };
 
-/* What a power cut may take (the paper's Table 2; docs/FORMAT.md has it operation by operation). In every mode but none
- * the tables are whole afterwards. */
+/* What a power cut may lose (the paper's Table 2; docs/FORMAT.md has a table by operation). In every mode but none the
+ * tables are consistent afterwards. */
 enum lunar_mode {
   LUNAR_MODE_DEFAULT = 0,  /* metadata */
-  LUNAR_MODE_NONE = 1,     /* anything since the last unmount; no transactions */
-  LUNAR_MODE_DISORDER = 2, /* as metadata: here the order costs nothing */
-  LUNAR_MODE_METADATA = 3, /* what came after some moment since the last lunar_sync; of updates in place (of equal
-                              length, where config.atomic_write_bytes allows them) any since it, and parts of one */
-  LUNAR_MODE_DATA = 4,     /* what came after some moment since the last lunar_sync */
+  LUNAR_MODE_NONE = 1,     /* the whole volume; no transactions */
+  LUNAR_MODE_DISORDER = 2, /* as metadata */
+  LUNAR_MODE_METADATA = 3, /* as data; and if config.atomic_write_bytes is at least a sector, an update of equal length
+                              since the last lunar_sync may be kept although an earlier operation is lost, or be kept
+                              in some of its sectors only */
+  LUNAR_MODE_DATA = 4,     /* operations since the last lunar_sync, the newest ones first */
   LUNAR_MODE_FULL = 5      /* nothing: each operation is durable when it returns */
 };
 
@@ -98,37 +99,38 @@ struct lunar_config;
 
 /* The device and the RAM. It must stay where it is, unchanged, from mount to unmount. */
 struct lunar_config {
-  void* context; /* the device driver's own */
+  void* context; /* for the device driver; lunar does not use it */
 
   /* Reads or writes count sectors. Returns 0, or anything else for a failure. */
   int (*read)(const struct lunar_config* config, uint32_t sector, void* data, uint32_t count);
   int (*write)(const struct lunar_config* config, uint32_t sector, const void* data, uint32_t count);
-  /* Returns when everything written before is on the medium. A device that lies about it loses rows. After it has
-   * returned a failure, read must return the medium's content, or fail: a mount trusts it. Linux's page cache
-   * goes on giving what could not be written; ports/posix drops it. */
+  /* Returns 0 when everything written before is on the medium. A device that returns earlier loses rows. After sync has
+   * failed, read must return the medium's content, or fail, because the next mount relies on it. Linux's page cache
+   * would still return what it could not write; ports/posix drops it. */
   int (*sync)(const struct lunar_config* config);
   /* Optional: the content of these sectors is not needed any more. Not called yet. */
   int (*trim)(const struct lunar_config* config, uint32_t sector, uint32_t count);
-  /* Optional, both or none. */
+  /* Optional, both or none: a mutex. */
   void (*lock)(const struct lunar_config* config);
   void (*unlock)(const struct lunar_config* config);
-  /* The mounted mark: a word of RAM for this device, the same in every configuration of it, NULL when the power comes
-   * (a static variable is). lunar notes there which handle has the volume; as long as it is mounted, lunar_mount with
-   * another handle and lunar_format return E_BUSY. lunar_unmount clears it, and so does a power cut, with the RAM.
-   * Every port sets it. NULL: there is no mark, see lunar_mount. */
+  /* The mounted mark: a static variable, one for each device, which every configuration of this device names. lunar
+   * stores there which handle has the volume. While it is mounted, lunar_mount with another handle and lunar_format
+   * return E_BUSY. lunar_unmount sets the mark to NULL; it must be NULL after a reset, too. Every port sets this field.
+   * NULL: there is no mark, see lunar_mount. */
   struct lunar** mounted;
 
   uint32_t sector_bytes;       /* 512 or 4096 */
-  uint32_t sector_count;       /* of the device; at least 128. Volumes on larger devices stay as large as they are */
-  uint32_t atomic_write_bytes; /* what the device writes wholly or not at all; 0: not known. Less than a sector: modes
-                                  disorder and metadata keep what data keeps */
+  uint32_t sector_count;       /* of the device; at least 128. A volume copied to a larger device does not grow */
+  uint32_t atomic_write_bytes; /* so many bytes are written wholly or not at all at a power cut; 0: not known. Less than
+                                  a sector: modes disorder and metadata keep what data keeps */
 
   void* buffer;         /* aligned for a pointer */
   size_t buffer_bytes;  /* at least LUNAR_BUFFER_BYTES_MIN(sector_bytes); more makes everything faster */
   enum lunar_mode mode; /* may differ from mount to mount */
-  /* 1: where mount looks for the operation after the last one, a sector that cannot be read or is damaged is taken for
-   * none, and what was committed there and later is lost. 0: mount fails, with E_IO each time if the sector stays
-   * unreadable, with E_CORRUPT where a later group says that the damaged one was flushed; then it erases nothing. */
+  /* What mount does with a damaged or unreadable sector where the log may continue. 0: mount fails and changes nothing:
+   * E_IO if the sector is unreadable, E_CORRUPT if a later group shows that the damaged one was flushed. 1: the log
+   * ends there, and what was committed from there on is lost. A group that a power cut tore at the end of the log is no
+   * damage. */
   uint8_t skip_unreadable;
 
   /* For lunar_format only. 0 takes the default. */
@@ -138,11 +140,11 @@ struct lunar_config {
   uint32_t class_growth;    /* 2 (default), or 1: all blocks have class_bytes_max */
   uint32_t log_bytes; /* of the LOG zone, at least 64 sectors (default: a 32nd of the device, at least 128 sectors where
                          that is an eighth, at most 4 MiB) */
-  uint16_t tables_max; /* default 16 */
+  uint16_t tables_max; /* tables and secondary indexes together; default 16 */
   uint32_t seed;       /* distinguishes this volume from earlier ones on the device: a clock, a noise source, or 0 */
 };
 
-/* Four frames of a sector, what each needs beside it, a stage of one, and a word that says whose the buffer is. */
+/* Four frames of a sector with their descriptors, a stage of one sector, and a word that names the buffer's handle. */
 #if defined(LUNAR_WITH_BUFFER) && !LUNAR_WITH_BUFFER
 #define LUNAR_FRAME_BYTES 16u
 #else
@@ -156,7 +158,7 @@ struct lunar_value {
   union {
     int64_t integer; /* integers, and BOOLEAN: 0 or 1 */
     double real;
-    const void* data; /* TEXT (no final zero needed) and BLOB; of a row that was read: inside the caller's row buffer */
+    const void* data; /* TEXT (without a final zero) and BLOB; in a row that was read: inside the caller's row buffer */
   } as;
 };
 
@@ -181,14 +183,15 @@ enum lunar_index {
                           LUNAR_TREE_KEY_MAX of them (E_TOO_LARGE) */
 };
 
-/* What makes the oldest rows go: with an insertion, at most four of them (two where the table has secondary indexes),
- * the others with the next. A row that an update makes larger may count as new. */
+/* The limit of a ring table. An insertion removes the oldest rows that exceed it: at most four (two where the table has
+ * secondary indexes), the others at the next insertion. A row that an update makes longer may count as new. */
 enum lunar_ring {
   LUNAR_RING_NONE = 0,
-  LUNAR_RING_ROWS = 1,  /* more rows than ring_limit */
-  LUNAR_RING_BYTES = 2, /* blocks of more than ring_limit bytes; whole blocks go, so the limit is at least four times
-                           the largest row */
-  LUNAR_RING_AGE = 3    /* an integer key below that of the row just inserted by more than ring_limit: a time */
+  LUNAR_RING_ROWS = 1,  /* ring_limit rows */
+  LUNAR_RING_BYTES = 2, /* ring_limit bytes of blocks. Whole blocks are removed, so the limit is at least four times the
+                           largest row */
+  LUNAR_RING_AGE = 3 /* the key, an integer, is a time: rows whose key is smaller than the inserted row's by more than
+                        ring_limit are removed */
 };
 
 struct lunar_schema {
@@ -200,7 +203,7 @@ struct lunar_schema {
   uint64_t ring_limit; /* at least 1 */
 };
 
-/* What follows is laid out here so that a program can place it; its fields are the library's own. */
+/* The following structures are public so that a program can allocate them. Only the library uses their fields. */
 
 struct lunar_frame;
 
@@ -287,7 +290,7 @@ struct lunar_table {
   uint8_t types[LUNAR_COLUMNS_MAX], flags[LUNAR_COLUMNS_MAX];
 };
 
-/* What lunar_cache_open gives a table. hits and misses are the program's to read and to reset. */
+/* A query cache of a table (lunar_cache_open). The program may read and reset hits and misses. */
 struct lunar_cache {
   struct lunar* db;
   struct lunar_cache* next;
@@ -303,7 +306,7 @@ struct lunar_leaf {
   uint16_t entry;
 };
 
-/* A place between two rows of a table. It holds nothing of the volume: it may be forgotten at any time. */
+/* A place between two rows of a table. It has no close: a program may stop using it at any time. */
 struct lunar_cursor {
   struct lunar_table* table;
   struct lunar_value from, to; /* of type LUNAR_NULL: no bound */
@@ -321,107 +324,114 @@ struct lunar_cursor {
   uint32_t index_creation; /* 0: by none */
 };
 
-/* Each function below names its errors. Those with a handle also have E_INVALID when it is not mounted, E_BUSY when
- * another one took the volume over (see lunar_mount), E_FAILED once the handle has failed (see the top; mount again),
- * E_IO, E_CORRUPT where a page they read is damaged, and E_TXN in a transaction that was lost (see lunar_begin). */
+/* Each function below names its errors. A function with a handle may also return E_INVALID (the handle is not mounted),
+ * E_BUSY (another handle took the volume over, see lunar_mount), E_FAILED (the handle has failed, see the top), E_IO,
+ * E_CORRUPT (a page that it read is damaged), and E_TXN (the transaction was lost, see lunar_begin). */
 
-/* The request that the device failed last, since lunar_mount or in it; *sector: its first one, of a flush 0. */
+/* The last request that the device failed in or since lunar_mount. *sector: its first sector; of a flush 0. */
 static inline enum lunar_request lunar_failed_request(const struct lunar* db, uint32_t* sector) {
   *sector = db->failed_sector;
   return (enum lunar_request)db->failed_request;
 }
 
-/* Makes an empty volume: everything on the device is lost. E_BUSY (a handle has the volume mounted: unmount it first),
- * E_INVALID, E_BUFFER, E_DEVICE, E_IO. */
+/* Makes an empty volume: everything on the device is lost. After a power cut in it lunar_mount may return E_NO_VOLUME
+ * or E_CORRUPT: format once more. E_BUSY (a handle has the volume mounted: unmount it first), E_INVALID, E_BUFFER,
+ * E_DEVICE, E_IO. */
 LUNAR_MUST_CHECK int lunar_format(const struct lunar_config* config);
-/* Makes db ready, after a power cut too: every outcome is one that the mode permits. The earlier content of db is not
- * read at: the caller unmounts a mounted handle before. It stays where it is until it is unmounted. After an error it
- * is a handle that is not mounted.
+/* Makes db ready for use, also after a power cut: the tables are as the mode permits. db may be uninitialized;
+ * unmount a mounted handle first. db stays at its address until lunar_unmount. After an error it is not mounted.
  *
- * A volume has one handle. A second one is refused (E_BUSY) where config.mounted is given. A program that has abandoned
- * a handle without unmounting it (its memory is gone) sets *config.mounted to NULL itself. Where config.mounted is NULL
- * and the second handle or lunar_format uses the same buffer, they take the volume over, and every call with the first
- * one returns E_BUSY and touches nothing. Not noticed, and the end of the volume, are two handles with buffers of their
- * own without config.mounted, and another processor or program that reaches the device past a port that locks it, as
- * ports/posix.h does. E_NO_VOLUME,
- * E_VERSION, E_CORRUPT, E_INVALID (also: the volume has sectors of the other size), E_BUFFER, E_DEVICE (sector_count is
- * less than the volume's), E_UNCLEAN, E_IO. After a cut, with a much smaller buffer than before it, the recovery may
- * need more of the log than there is and be refused for it: nothing is lost, mount with a buffer as large as that. */
+ * A volume has one handle.
+ * - With config.mounted a second one is refused (E_BUSY). A program that has lost a mounted handle (its memory is gone)
+ *   sets *config.mounted to NULL.
+ * - Without config.mounted, a second handle or lunar_format with the same buffer takes the volume over: every call with
+ *   the first handle returns E_BUSY and touches nothing.
+ * - Without config.mounted, two handles with different buffers destroy the volume, and so does another processor or
+ *   program that writes to the device. ports/posix.h locks the device against programs that ask for the lock.
+ *
+ * After a power cut mount with a buffer as large as before. With a much smaller one the log may be too short for the
+ * recovery: mount fails, nothing is lost.
+ *
+ * E_NO_VOLUME (both copies of the volume's head are overwritten), E_VERSION, E_CORRUPT (the head or the log is damaged,
+ * see skip_unreadable), E_INVALID (also: the volume has sectors of the other size), E_BUFFER, E_DEVICE (sector_count is
+ * less than the volume's), E_UNCLEAN, E_IO. */
 LUNAR_MUST_CHECK int lunar_mount(struct lunar* db, const struct lunar_config* config);
-/* Makes everything durable and forgets the device. An open transaction is rolled back. */
+/* Makes everything durable and ends the use of the device. An open transaction is rolled back. */
 LUNAR_MUST_CHECK int lunar_unmount(struct lunar* db);
 
-/* E_EXISTS, E_INVALID (name, schema), E_UNSUPPORTED (an index or ring that this build has not), E_TABLES, E_FULL,
- * E_TXN_FULL. */
+/* Creates an empty table; lunar_table_open opens it. E_EXISTS, E_INVALID (name, schema), E_UNSUPPORTED (an index or
+ * ring that this build has not), E_TABLES, E_FULL, E_TXN_FULL. */
 LUNAR_MUST_CHECK int lunar_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema);
 /* The table stays usable until it is dropped or the volume unmounted; there is no close, and it may be open several
  * times. E_NO_TABLE, E_INVALID (name). */
 LUNAR_MUST_CHECK int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* table);
-/* E_NO_TABLE, E_INVALID (name), E_TXN_FULL (without a transaction too, where the log is short for a table of hundreds
- * of the largest blocks, as with a small class_bytes_max: remove its rows first). */
+/* Removes a table with its rows and indexes. E_NO_TABLE, E_INVALID (name), E_TXN_FULL (also without a transaction, if
+ * the log is short for a table of hundreds of the largest blocks, as with a small class_bytes_max: remove its rows
+ * first). */
 LUNAR_MUST_CHECK int lunar_table_drop(struct lunar* db, const char* name);
-/* The name of the first table whose number is at least *number, which becomes its number + 1. E_NO_TABLE at the end. */
+/* Lists tables: start with *number = 0, and call until E_NO_TABLE. Returns the name of the first table whose number is
+ * at least *number, and sets *number to the next one. */
 LUNAR_MUST_CHECK int lunar_table_list(struct lunar* db, uint16_t* number, char name[LUNAR_NAME_MAX + 1]);
 /* The schema as it was given. E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_table_schema(struct lunar_table* table, struct lunar_schema* schema);
 
-/* values: one per column. A row has 2 bytes, those of its numbers, and of TEXT and BLOB their bytes and 2; it lies in
- * one block, some 600 bytes less than the largest (64,916 bytes of TEXT beside an integer in one of 64 KiB).
+/* Inserts a row. values: one per column. A stored row has 2 bytes, the bytes of its numbers, and for each TEXT and BLOB
+ * 2 and its bytes. It must fit into one block, less some 600 bytes (64 KiB: 64,916 bytes of TEXT and an integer).
  * E_EXISTS, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_insert(struct lunar_table* table, const struct lunar_value* values);
-/* Reads a row into row (row_bytes; E_BUFFER when it is too small) and points values (one per column) into it.
- * E_NOT_FOUND, E_INVALID (the key's type, or an integer that its column cannot have), E_TOO_LARGE (a key that a tree
- * cannot have), E_NO_TABLE. */
+/* Reads a row into row (row_bytes; E_BUFFER if it is too small). values: one per column; their TEXT and BLOB point into
+ * row. E_NOT_FOUND, E_INVALID (the key's type, or an integer that its column cannot have), E_TOO_LARGE (a key that a
+ * tree cannot have), E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
                                struct lunar_value* values);
-/* Sets one column of one row. The key's column cannot be set (E_INVALID). After E_IO and the next mount, what modes
- * disorder and metadata change in place may be changed in part. E_NOT_FOUND, E_INVALID (of key or value: type, range,
- * NULL), E_TOO_LARGE, E_FULL, E_TXN_FULL, E_NO_TABLE. */
+/* Sets one column of one row. The key's column cannot be set (E_INVALID). After E_IO and the next mount, a value that
+ * modes disorder and metadata change in place may be changed in some of its sectors. E_NOT_FOUND, E_INVALID (of key or
+ * value: type, range, NULL), E_TOO_LARGE, E_FULL, E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                                   const struct lunar_value* value);
-/* E_NOT_FOUND, E_INVALID (as lunar_get), E_TXN_FULL, E_NO_TABLE. */
+/* Removes a row. E_NOT_FOUND, E_INVALID (as lunar_get), E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_remove(struct lunar_table* table, const struct lunar_value* key);
-/* Rows of the table. E_NO_TABLE. */
+/* Sets *rows to the number of rows. E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_count(struct lunar_table* table, uint64_t* rows);
 
 #define LUNAR_CACHED_ROW_BYTES 8u /* bytes of a cache for each row beside the row's (see lunar_insert) */
 
-/* A query cache: from now on lunar_get, and SQL's WHERE with a value of the primary key, find rows of the table that
- * they read before in this memory, without index and device. It has the rows of up to row_bytes that were asked for
- * last, about; one that changes is read again. memory: aligned for 4 bytes, in multiples of
- * 4 * (LUNAR_CACHED_ROW_BYTES + row_bytes rounded up to 4). It pays where rows are asked for again and are short: in
- * config.buffer a row takes its sector. E_EXISTS (the table has one, or cache is open), E_INVALID (row_bytes 0 or above
- * 65535; memory), E_BUFFER (memory for less than four rows), E_NO_TABLE. */
+/* Opens a query cache. It stores the rows of up to row_bytes that were read last, approximately. lunar_get, and SQL's
+ * WHERE with a value of the primary key, then read such rows from memory, without index and device. A change of a row
+ * removes it from the cache. A cache pays for short rows that are read repeatedly: in config.buffer each would occupy a
+ * sector. memory: aligned for 4 bytes, in multiples of 4 * (LUNAR_CACHED_ROW_BYTES + row_bytes rounded up to 4).
+ * E_EXISTS (the table has a cache, or cache is open), E_INVALID (row_bytes 0 or above 65535; memory), E_BUFFER (memory
+ * for less than four rows), E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_cache_open(struct lunar_table* table, struct lunar_cache* cache, void* memory,
                                       size_t memory_bytes, uint32_t row_bytes);
-/* cache and memory are the caller's again, as they are after lunar_unmount. E_INVALID (it is not open). */
+/* Afterwards the caller may reuse cache and memory, as also after lunar_unmount. E_INVALID (it is not open). */
 LUNAR_MUST_CHECK int lunar_cache_close(struct lunar_cache* cache);
 
-/* Reads all rows of a table: with a hash index in the order in which they lie (about that of insertion), with a tree
- * index in the order of the keys, and then only those with from <= key <= to (NULL: no bound; TEXT and BLOB stay where
- * they are as long as the cursor is used). descending: from the last to the first. Nothing is read yet, and the handle
- * is not checked. E_UNSUPPORTED: bounds without a tree index. E_INVALID (a bound's type, or an integer that the key's
- * column cannot have; SQL clips such bounds), E_TOO_LARGE (a key that a tree cannot have). */
+/* Opens a cursor over the rows of a table. With a hash index they come in the order of their blocks, about that of
+ * insertion, and from and to are NULL. With a tree index they come in the order of the keys, and only those with
+ * from <= key <= to (NULL: no bound; TEXT and BLOB of a bound stay valid as long as the cursor is used). descending:
+ * from the last to the first. This reads nothing and does not check the handle. E_UNSUPPORTED (bounds without a tree
+ * index), E_INVALID (a bound's type, or an integer that the key's column cannot have; SQL clips such bounds),
+ * E_TOO_LARGE (a key that a tree cannot have). */
 LUNAR_MUST_CHECK int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar_table* table,
                                        const struct lunar_value* from, const struct lunar_value* to, int descending);
-/* The next row, as lunar_get gives it; E_NOT_FOUND after the last. E_BUFFER: the row is larger than row_bytes; the
- * cursor stays before it. Rows may be written between two calls, also the one just read: by key, each row that is there
- * all the time is read once; by blocks, a row that an update moves may be missed or read twice, and those inserted
- * after the opening are not read. E_NO_TABLE. */
+/* Reads the next row as lunar_get does; E_NOT_FOUND after the last. E_BUFFER: the row is larger than row_bytes, and the
+ * cursor stays before it. Between two calls rows may be inserted, changed and removed, also the one just read. In the
+ * order of keys, each row that exists all the time is read once. In the order of blocks, a row that an update moves may
+ * be missed or read twice, and rows inserted after the opening are not read. E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_cursor_next(struct lunar_cursor* cursor, void* row, size_t row_bytes,
                                        struct lunar_value* values);
 
-/* Makes an index of column number column of that table, by hashing or as a tree, whose name is among those of the
- * tables and whose number is one of config.tables_max. Every insertion, update and removal keeps it. It is durable when
- * this returns, as is everything before it: with a checkpoint, so it is not for a transaction (E_TXN). A table that has
- * rows is read once; the pages of the new index need none of the log. E_NO_TABLE, E_EXISTS (the name), E_INVALID (name,
- * column, kind), E_UNSUPPORTED (an index that this build has not), E_TABLES (config.tables_max; LUNAR_INDEXES_MAX),
- * E_FULL, E_TXN_FULL (config.log_bytes, which needs 59 sectors and 32 for each index, or 48 for each of a ring table,
- * in a larger one two units and 43 instead of 59). */
+/* Makes an index of a column (its number from 0). kind: enum lunar_index. The name must differ from all tables and
+ * indexes of the volume, and the index counts as a table in config.tables_max. Every insertion, update and removal
+ * updates the index. When this returns, the index and everything before it are durable. It makes a checkpoint, so it is
+ * refused in a transaction (E_TXN). The rows of the table are read once; the pages of the new index do not go to the
+ * log. E_NO_TABLE, E_EXISTS (the name), E_INVALID (name, column, kind), E_UNSUPPORTED (an index that this build has
+ * not), E_TABLES (config.tables_max; LUNAR_INDEXES_MAX), E_FULL, E_TXN_FULL (config.log_bytes is too small: it needs 59
+ * sectors and 32 for each index, or 48 for each of a ring table; in a larger log two units and 43 instead of 59). */
 LUNAR_MUST_CHECK int lunar_index_create(struct lunar* db, const char* table, const char* name, uint8_t column,
                                         uint8_t kind);
-/* A table that is dropped takes its indexes with it. E_NO_TABLE (no index of this name), E_INVALID (name), E_TXN_FULL
- * (as for lunar_table_drop). */
+/* Removes an index. E_NO_TABLE (no index of this name), E_INVALID (name), E_TXN_FULL (as for lunar_table_drop). */
 LUNAR_MUST_CHECK int lunar_index_drop(struct lunar* db, const char* name);
 
 struct lunar_index_info {
@@ -429,44 +439,55 @@ struct lunar_index_info {
   uint8_t column, kind;
 };
 
-/* The table's index number *at (from 0), which becomes *at + 1. E_NOT_FOUND at the end. E_NO_TABLE. */
+/* Lists the table's secondary indexes: start with *at = 0, which each call increases, and call until E_NOT_FOUND.
+ * E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_index_list(struct lunar_table* table, uint8_t* at, struct lunar_index_info* info);
 
-/* A cursor, for lunar_cursor_next, over the rows with from <= value <= to by the index of that name. A tree has them in
- * the order of the values and, of equal ones, of the primary keys (of TEXT and BLOB ones: of their hashes). NULL is the
- * least value, -0.0 equals 0.0, a NaN lies at the end that its sign says; of TEXT and BLOB only the first 47 bytes
- * order (bytes of zero count twice). from or to NULL: no bound; a bound of type LUNAR_NULL is one. By hashing: from and
- * to are the same pointer, to the searched value, and the rows are unordered. Rows may be written between
- * two calls of lunar_cursor_next: by a tree, each row that is there all the time with its value is read once; by
- * hashing, a row that an update moves may be missed or read twice, and those inserted after the first call are mostly
- * not read. E_NO_TABLE (also: no such index of the table; from lunar_cursor_next: it was dropped), E_INVALID (name, a
- * bound's type, or an integer that the column cannot have), E_UNSUPPORTED (by hashing: anything but one value). */
+/* Opens a cursor for lunar_cursor_next over the rows with from <= value <= to, by the secondary index of that name.
+ *
+ * Tree: the rows come in the order of their values, equal values in the order of the primary keys (TEXT and BLOB keys:
+ * of their hashes). NULL is the least value, -0.0 equals 0.0, a NaN lies beyond the infinity of its sign. Only the
+ * first 47 bytes of TEXT and BLOB determine the order (a byte of zero counts as two). A pointer from or to that is NULL
+ * is no bound; a value of type LUNAR_NULL is a bound.
+ *
+ * Hash: from and to are the same pointer, to the searched value. The rows are unordered.
+ *
+ * Between two calls of lunar_cursor_next rows may be inserted, changed and removed. Tree: each row that exists all the
+ * time with its value is read once. Hash: a row that an update moves may be missed or read twice, and rows inserted
+ * after the first call are mostly not read. E_NO_TABLE (also: no such index of the table; from lunar_cursor_next: it
+ * was dropped), E_INVALID (name, a bound's type, or an integer that the column cannot have), E_UNSUPPORTED (by hashing:
+ * anything but one value). */
 LUNAR_MUST_CHECK int lunar_index_cursor(struct lunar_cursor* cursor, struct lunar_table* table, const char* name,
                                         const struct lunar_value* from, const struct lunar_value* to, int descending);
 
-/* Everything between begin and commit happens wholly or not at all. It has at least two fifths of the log, nearly half
- * where the table has no secondary indexes (of 32 KiB an eighth; with indexes, of 128 KiB or less, a few rows): for
- * what it writes, and for the pages that leave the buffer meanwhile, two sectors each. So rising keys or a larger
- * buffer make room for more; insertions of two numbers with random keys into 10,000 rows were, with the smallest
- * buffer, 890 at the least with 4 MiB of log, 190 with 1 MiB and 6 with 64 KiB (512-byte sectors). For that room it may
- * begin with a checkpoint. An operation that changes something and fails for want of room, or with the device, has lost
- * the transaction: its changes are undone, and every function returns E_TXN until lunar_commit (E_TXN) or
- * lunar_rollback (0) ends it. After other errors it goes on. E_TXN: in a transaction. E_UNSUPPORTED: in mode none. */
+/* Begins a transaction: everything up to lunar_commit happens wholly or not at all. This may write a checkpoint.
+ *
+ * Room: a transaction may use nearly half of the log; with secondary indexes at least two fifths; of a log of 32 KiB an
+ * eighth; with secondary indexes and a log of 128 KiB or less it has room for a few rows. It uses the log for what it
+ * writes, and two sectors for each page that leaves the buffer meanwhile. So rising keys and a larger buffer allow more
+ * rows. Example: insertions of two numbers with random keys into 10,000 rows, smallest buffer, 512-byte sectors: at
+ * least 890 with 4 MiB of log, 190 with 1 MiB, 6 with 64 KiB.
+ *
+ * Errors inside: an operation that changes something and fails for lack of room, or with the device, undoes the whole
+ * transaction. The transaction is then lost: every function returns E_TXN until lunar_commit (E_TXN) or lunar_rollback
+ * (0) ends it. After other errors it continues.
+ *
+ * E_TXN (a transaction is open), E_UNSUPPORTED (in mode none). */
 LUNAR_MUST_CHECK int lunar_begin(struct lunar* db);
-/* E_TXN: there is no transaction, or it was lost. */
+/* Ends the transaction; in mode full it is durable. E_TXN (there is no transaction, or it was lost). */
 LUNAR_MUST_CHECK int lunar_commit(struct lunar* db);
-/* E_TXN: there is no transaction. */
+/* Ends the transaction and undoes its changes. E_TXN (there is no transaction). */
 LUNAR_MUST_CHECK int lunar_rollback(struct lunar* db);
 
-/* Returns when every committed operation is durable. Mode full does so by itself. E_TXN. */
+/* Returns when every committed operation is durable. Mode full needs no call. E_TXN (in a transaction). */
 LUNAR_MUST_CHECK int lunar_sync(struct lunar* db);
 /* Writes every committed operation to the device, without a flush. Afterwards the end of the program loses none of them
- * where the device outlives the program (a file, a block device of an operating system); a power cut may. E_TXN. */
+ * if the device outlives the program (a file, a block device of an operating system); a power cut may. E_TXN. */
 LUNAR_MUST_CHECK int lunar_write_out(struct lunar* db);
-/* Writes everything in place, so that the next mount has nothing to do. E_TXN. */
+/* Makes everything durable and writes it in place, so that the next mount has nothing to recover. E_TXN. */
 LUNAR_MUST_CHECK int lunar_checkpoint(struct lunar* db);
 
-/* What lunar_check finds first. */
+/* The first problem that lunar_check meets. */
 enum lunar_problem {
   LUNAR_PROBLEM_NONE = 0,
   LUNAR_PROBLEM_PAGE,
@@ -502,37 +523,37 @@ enum lunar_problem {
   LUNAR_PROBLEM_END
 };
 
-/* What was counted, until the first problem, and that. */
+/* The result of lunar_check: counts until the first problem, and this problem. */
 struct lunar_findings {
-  uint64_t rows, row_bytes; /* as they are stored, their headers not counted */
+  uint64_t rows, row_bytes; /* as stored, without their headers */
   uint64_t index_entries;
   uint32_t tables, blocks /* of rows */, index_blocks, chunks_free, chunks_used;
   uint32_t sector;                /* of the problem; 0xffffffff: no single one */
-  char table[LUNAR_NAME_MAX + 1]; /* whose problem it is; empty: the volume's */
+  char table[LUNAR_NAME_MAX + 1]; /* that has the problem; empty: the volume has it */
   uint8_t problem;                /* enum lunar_problem */
   const char* text;               /* the problem as text; empty in a build without texts */
 };
 
-/* Verifies the volume: names, schemas, blocks, rows, indexes, allocation and the last checkpoint agree with each other.
- * Nothing stored changes; where nearly every frame is dirty a checkpoint is written first. Memory: the handle's frames
- * and some hundred bytes of stack. Time: every page of metadata and index and every row's sectors are read about once
- * (names: tables^2); where an index and its rows differ, each row and entry is looked up. Not verified: the values of
- * columns, which have no checksum after the checkpoint that follows them. E_CORRUPT: see found. E_TXN. */
+/* Verifies that names, schemas, blocks, rows, indexes, allocation and the last checkpoint agree with each other. It
+ * does not verify the values of columns, which have no checksum after the next checkpoint. It changes no row; if nearly
+ * every frame is dirty, it writes a checkpoint first. Memory: the handle's frames and some hundred bytes of stack.
+ * Time: every page of metadata and index and every row's sectors are read about once (names: tables^2); if an index and
+ * its rows differ, each row and entry is searched. E_CORRUPT (found has the problem), E_TXN (in a transaction). */
 LUNAR_MUST_CHECK int lunar_check(struct lunar* db, struct lunar_findings* found);
 
-/* Sizes and counters; those of the device since mount, all modulo 2^32. */
+/* Sizes and counters. Counters of the device are since mount, modulo 2^32. */
 struct lunar_statistics {
   uint32_t sector_bytes, block_bytes_min, block_bytes_max, chunk_bytes;
   uint64_t super_bytes, root_bytes, meta_bytes, map_bytes, log_bytes, data_bytes; /* the zones */
   uint32_t chunks_free, chunks_used;
-  uint64_t free_bytes; /* in free chunks; blocks that are free in used chunks are not counted */
-  uint32_t tables /* and indexes */, tables_max;
+  uint64_t free_bytes; /* in free chunks; free blocks of used chunks are not counted */
+  uint32_t tables /* and secondary indexes */, tables_max;
   uint32_t frames, frames_dirty, frames_pinned;
   uint32_t stage_bytes, stage_bytes_used; /* where groups are collected */
-  uint64_t log_bytes_used;                /* needed for a recovery from now */
+  uint64_t log_bytes_used;                /* that a recovery would need now */
   uint32_t checkpoints;                   /* since format */
-  uint32_t spills;                        /* since mount: dirty pages made room before a checkpoint */
-  uint32_t epoch;                         /* recoveries so far, and one */
+  uint32_t spills;                        /* since mount: dirty pages written before a checkpoint, for lack of frames */
+  uint32_t epoch;                         /* recoveries so far + 1 */
   uint32_t reads, writes, flushes;        /* calls of the device */
   uint32_t sectors_read, sectors_written;
   uint8_t mode; /* enum lunar_mode */
@@ -547,64 +568,69 @@ const char* lunar_error_text(int error);
 /* --- SQL: docs/SQL.md has the language. The calling order is SQLite's: prepare, bind, step, column, reset, finalize.
  */
 
-/* A compiled statement, in memory that the caller gave. One thread at a time; with several threads on a handle the
- * program sees to it that no other thread changes tables while a statement does. */
+/* A compiled statement, in the caller's memory. One thread at a time uses it. While it changes rows, no other thread
+ * may change tables of the handle: config.lock does not ensure this. */
 struct lunar_statement;
 
-/* What a statement complains about. */
+/* The error of a statement. */
 struct lunar_sql_message {
-  const char* text;  /* the reason as text, without a final full stop; empty: none, or a build without texts */
-  const char* token; /* of an error in the text: the word there. Of one in a row: the column's name. No final zero */
+  const char* text;  /* the reason, without a final full stop; empty: no error, or a build without texts */
+  const char* token; /* the token with the error, or for an error in a row the column's name. No final zero */
   uint32_t bytes;    /* of token */
   uint32_t position; /* of token in the text that was prepared, in bytes; 0 for an error in a row */
 };
 
-/* Compiles the first statement of sql (sql_bytes) into memory, which stays the statement's until lunar_finalize; the
- * text need not stay. *statement: NULL where nothing but space and comments was, or the memory is too small for
- * anything; after another error it is there for lunar_sql_error only. A statement that is NULL, or that could not be
- * prepared, may be given to every function of SQL: E_INVALID, or nothing (0, NULL). *tail, unless tail is NULL: what
- * follows the statement and its semicolon, or after E_SQL the place of the error. The rest of the memory holds one
- * row at a time, and for ORDER BY and GROUP BY as many keys as fit: the more, the fewer passes over the table. E_SQL,
- * E_NO_TABLE, E_BUFFER, E_INVALID (a pointer but tail is NULL), E_UNSUPPORTED (an index or ring that this build has
- * not). */
+/* Compiles the first statement of sql (sql_bytes) into memory, which belongs to the statement until lunar_finalize. The
+ * text may be discarded.
+ * - *statement: NULL if the text has only space and comments, or if the memory is too small for anything. After another
+ *   error it serves for lunar_sql_error only. Every function of SQL accepts a statement that is NULL or was not
+ *   prepared, and returns E_INVALID, 0 or NULL.
+ * - *tail, unless tail is NULL: the text after the statement and its semicolon, or after E_SQL the place of the error.
+ * - memory: docs/SQL.md has the sizes. What the statement leaves of it holds one row, and for ORDER BY and GROUP BY as
+ *   many keys as fit: the more, the fewer passes over the table.
+ *
+ * E_SQL, E_NO_TABLE, E_BUFFER, E_INVALID (a pointer other than tail is NULL), E_UNSUPPORTED (an index or ring that this
+ * build has not). */
 LUNAR_MUST_CHECK int lunar_prepare(struct lunar* db, const char* sql, size_t sql_bytes, void* memory,
                                    size_t memory_bytes, struct lunar_statement** statement, const char** tail);
-/* About the last error of this statement; after success empty. Never NULL. token is valid as long as the text that was
- * prepared, or the statement. */
+/* Returns the last error of this statement, never NULL; after success its text is empty. token is valid as long as both
+ * the prepared text and the statement are. */
 const struct lunar_sql_message* lunar_sql_error(const struct lunar_statement* statement);
 
-/* Gives parameter number (from 1) a value, until another is given; before that it is NULL. TEXT and BLOB stay where
- * they are as long as the statement is used. Not between two rows of a result (lunar_reset first). E_INVALID (also: the
- * statement or the value is NULL, or the data of a TEXT or BLOB that has bytes). */
+/* Sets a parameter (number from 1). It keeps its value until the next call; without a call it is NULL. The bytes of
+ * TEXT and BLOB are not copied: they stay valid as long as the statement is used. Between two rows of a result call
+ * lunar_reset first. E_INVALID (also: the statement or the value is NULL, or the data of a TEXT or BLOB that has
+ * bytes). */
 LUNAR_MUST_CHECK int lunar_bind(struct lunar_statement* statement, unsigned number, const struct lunar_value* value);
 unsigned lunar_bind_parameter_count(const struct lunar_statement* statement); /* the highest number */
-/* The number of the parameter of this name (with its colon), 0: none. */
+/* The number of the parameter with this name (":name"); 0: there is none. */
 unsigned lunar_bind_parameter_index(const struct lunar_statement* statement, const char* name);
 
 enum { LUNAR_DONE = 0, LUNAR_ROW = 1 };
 
-/* LUNAR_ROW: the columns have the next row, until the next call with this statement. LUNAR_DONE: the statement has run
- * to its end; a further call runs it again. A statement that changes rows does so wholly or not at all: it begins a
- * separate transaction unless one is open (mode none has none: changes before an error stay). Within a
- * transaction an error after its first change loses the transaction (see lunar_begin).
+/* Runs the statement. LUNAR_ROW: lunar_column_* return the next row, until the next call with this statement.
+ * LUNAR_DONE: the statement has ended; a further call runs it from its beginning. A statement that changes rows does so
+ * wholly or not at all: it begins a transaction unless one is open (mode none has none: changes before an error stay).
+ * Inside a transaction an error after the statement's first change loses the transaction (see lunar_begin).
  * E_INVALID (a value that its column or place cannot have: lunar_sql_error says which), E_EXISTS, E_NO_TABLE, E_SCHEMA,
  * E_BUFFER (a row, or a key to be sorted, is larger than the memory), E_UNSUPPORTED (in mode none: BEGIN; indexes in a
  * build without them), E_TOO_LARGE, E_FULL, E_TABLES, E_TXN, E_TXN_FULL. */
 LUNAR_MUST_CHECK int lunar_step(struct lunar_statement* statement);
 uint64_t lunar_changes(const struct lunar_statement* statement); /* rows that its last run inserted, changed, removed */
 
-unsigned lunar_column_count(const struct lunar_statement* statement); /* 0: it gives no rows */
-/* Columns are counted from 0. The name stays until lunar_finalize; NULL: there is no such column. */
+unsigned lunar_column_count(const struct lunar_statement* statement); /* 0: it returns no rows */
+/* Columns are counted from 0. The name is valid until lunar_finalize; NULL: there is no such column. */
 const char* lunar_column_name(const struct lunar_statement* statement, unsigned column);
-/* The value in the current row; of type LUNAR_NULL where there is no row, or no such column. */
+/* The value in the current row; of type LUNAR_NULL if there is no row, or no such column. */
 const struct lunar_value* lunar_column_value(const struct lunar_statement* statement, unsigned column);
 
-/* Before the first row again; parameters keep their values. */
+/* Moves back before the first row. Parameters keep their values. */
 void lunar_reset(struct lunar_statement* statement);
-/* The memory is the caller's again. NULL is allowed. */
+/* Ends the statement; the caller may reuse its memory. NULL is allowed. */
 void lunar_finalize(struct lunar_statement* statement);
 
-/* As SQLite's; numbers become one another, TEXT and BLOB are not converted (0, NULL), and TEXT has no final zero. */
+/* As SQLite's, but only numbers are converted: of TEXT and BLOB the functions for numbers return 0, of numbers
+ * lunar_column_data returns NULL. TEXT has no final zero. */
 static inline int lunar_bind_null(struct lunar_statement* statement, unsigned number) {
   struct lunar_value value;
   value.type = LUNAR_NULL, value.bytes = 0, value.as.integer = 0;
