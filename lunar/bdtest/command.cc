@@ -216,19 +216,19 @@ CLI::App* add(CLI::App& app, const char* name, const char* about, Options& optio
 
 void add_prediction(CLI::App& app, Options& o) {
   auto* command = app.add_subcommand("predict", "rows/s, joules per row and card years of a workload");
-  command->add_option("--card", o.card, "what cost wrote (default: the model's SanDisk Ultra)");
+  command->add_option("--card", o.card, "file that cost wrote (default: the model's SanDisk Ultra)");
   command->add_option("--row-bytes", o.workload.row_bytes)->check(CLI::Range(1, 30000))->capture_default_str();
   command->add_option("--updates", o.workload.updates, "share of updates")->check(CLI::Range(0.0, 1.0));
   command->add_option("--mode", o.mode)
       ->check(CLI::IsMember({"none", "disorder", "metadata", "data", "full"}))
       ->capture_default_str();
   command->add_option("--buffer-bytes", o.workload.buffer_bytes, "lunar's RAM")
-      ->check(CLI::Range(3172, 1 << 24))
+      ->check(CLI::Range(std::size_t{LUNAR_BUFFER_BYTES_MIN(512)}, std::size_t{1} << 24))
       ->capture_default_str();
   command->add_option("--rows-per-day", o.rows_per_day)->check(CLI::PositiveNumber)->capture_default_str();
-  auto* terabytes = command->add_option("--endurance-tb", o.endurance_tb, "what the card endures to be written")
+  auto* terabytes = command->add_option("--endurance-tb", o.endurance_tb, "terabytes that may be written to the card")
                         ->check(CLI::PositiveNumber);
-  auto* cycles = command->add_option("--cycles", o.cycles, "or: erase cycles of its flash")
+  auto* cycles = command->add_option("--cycles", o.cycles, "or erase cycles of its flash")
                      ->check(CLI::PositiveNumber)
                      ->excludes(terabytes);
   auto* size = command->add_option("--size-gb", o.size_gb, "and its size")->check(CLI::PositiveNumber);
@@ -242,7 +242,7 @@ constexpr const char* examples = R"(Examples:
   lunar bdtest cost /dev/sdX --out card.json       measure requests, fit the card model
   lunar bdtest predict --card card.json --row-bytes 64 --rows-per-day 86400 --endurance-tb 30
 
-Exit: 0 as it should be, 1 it could not be tried, 2 asked wrongly, 3 the device breaks a promise.)";
+Exit codes: 0 success, 1 the test could not run, 2 wrong usage, 3 the device breaks a promise.)";
 
 }  // namespace
 
@@ -252,16 +252,17 @@ int command(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(examples);
   add(app, "check", "what a device must do while the power is on", options, true)
-      ->add_option("--seed", options.seed, "of an earlier run (default: another each time)");
+      ->add_option("--seed", options.seed, "seed of an earlier run (default: random)");
   auto* writing = add(app, "write", "write and flush until the power goes", options, true);
   writing->add_option("--note", options.note, "a file outside the device, or - for standard output")->required();
-  writing->add_option("--area-mib", options.area_mib, "how much of the device is used")
+  writing->add_option("--area-mib", options.area_mib, "how much of the device is written")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  writing->add_option("--seconds", options.seconds, "stop by itself")->check(CLI::PositiveNumber);
+  writing->add_option("--seconds", options.seconds, "stop after this time (default: never)")
+      ->check(CLI::PositiveNumber);
   writing->add_option("--seed", options.seed);
-  add(app, "verify", "judge what the power cut left; writes nothing", options, false)
-      ->add_option("--note", options.note)
+  add(app, "verify", "check what the power cut left; writes nothing", options, false)
+      ->add_option("--note", options.note, "the file that write filled")
       ->required();
   auto* costing = add(app, "cost", "measure requests and fit the card model", options, true);
   costing->add_option("--repeats", options.repeats)->check(CLI::Range(5, 100000))->capture_default_str();

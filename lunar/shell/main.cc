@@ -40,8 +40,8 @@ Examples:
   lunar --read-only /dev/sdX .tables               a card, without a byte written to it
   lunar bdtest check /dev/sdX                      is a card or a driver fit for lunar? (lunar bdtest --help)
 
-The first error ends a run that has no prompt, and takes back a transaction that is open. Exit: 0 done, 1 an error,
-2 asked wrongly, 130 Ctrl-C, 141 who reads the output has ended. lunar/docs/SHELL.md has more, SQL.md the language.
+Without a prompt the first error ends the run and rolls back an open transaction. Exit codes: 0 success, 1 an error,
+2 wrong usage, 130 Ctrl-C, 141 the reader of the output has ended. lunar/docs/SHELL.md has more, SQL.md the language.
 )help";
 
 void add_options(CLI::App& app, Options& o) {
@@ -51,12 +51,12 @@ void add_options(CLI::App& app, Options& o) {
                                                        {"data", LUNAR_MODE_DATA},
                                                        {"full", LUNAR_MODE_FULL}};
   app.add_option("image", o.volume.path, "an image file or a block device")->required()->type_name("IMAGE");
-  app.add_option("statements", o.statements, "SQL, or a dot command; else: standard input")->type_name("TEXT");
+  app.add_option("statements", o.statements, "SQL or dot commands (default: from standard input)")->type_name("TEXT");
   app.add_option("-f,--file", o.files, "statements from a file, before those of the command line (- is standard input)")
       ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_option("--mode", o.volume.mode,
-                 "what a power cut may take while this runs; not kept on the volume (default: full)")
+                 "what a power cut may lose while this runs; not stored in the volume (default: full)")
       ->transform(CLI::CheckedTransformer(modes, CLI::ignore_case).description(""))
       ->type_name("none|disorder|metadata|data|full");
   app.add_option("--buffer", o.volume.buffer_bytes, "memory for the volume's pages (default: 1M)")
@@ -66,9 +66,9 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--sector-bytes", o.volume.sector_bytes, "512 or 4096 (default: the volume's own; --format: 512)")
       ->check(CLI::IsMember({512, 4096}).description(""))
       ->type_name("BYTES");
-  app.add_flag("--read-only", o.volume.read_only, "write nothing, not even what a mount after a power cut repairs");
+  app.add_flag("--read-only", o.volume.read_only, "write nothing; repairs after a power cut stay in memory");
   app.add_flag("--skip-damage", o.volume.skip_damage,
-               "mount a volume whose log is damaged; later commits are lost (not with --read-only)");
+               "mount a volume whose log is damaged: later commits are lost, except with --read-only");
   const auto add_format = [&](const char* name, Format format, const char* help) {
     return app.add_flag_callback(
         name, [&o, format] { o.output.format = format; }, help);
@@ -78,18 +78,18 @@ void add_options(CLI::App& app, Options& o) {
   add_format("--table", Format::table, "results in columns");
   auto* make = app.add_flag("--format", o.make, "make an empty volume first")->group("Making a volume");
   const auto add = [&](CLI::Option* option) { option->needs(make)->group("Making a volume"); };
-  add(app.add_option("--size", o.format.bytes, "of the image: 64M, 2G")
+  add(app.add_option("--size", o.format.bytes, "size of the image: 64M, 2G")
           ->transform(CLI::AsSizeValue(false).description(""))
           ->type_name("BYTES"));
   add(app.add_option("--log", o.format.log_bytes,
-                     "of the log: half of it is what a transaction may have (default: a 32nd, at most 4M)")
+                     "size of the log; a transaction may fill half of it (default: a 32nd, at most 4M)")
           ->transform(CLI::AsSizeValue(false).description(""))
           ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 31).description(""))
           ->type_name("BYTES"));
-  add(app.add_option("--tables", o.format.tables_max, "how many there can be (default: 16)")
+  add(app.add_option("--tables", o.format.tables_max, "maximum of tables and secondary indexes (default: 16)")
           ->check(CLI::PositiveNumber.description(""))
           ->type_name("N"));
-  add(app.add_flag("--force", o.format.force, "overwrite what is there (never a device in use)"));
+  add(app.add_flag("--force", o.format.force, "overwrite existing content (never a device in use)"));
 }
 
 void make_volume(Options& o) {

@@ -529,7 +529,7 @@ def test_the_device_tester_is_a_subcommand(tmp_path: Path) -> None:
     card.write_bytes(bytes(4 << 20))
     assert "lunar bdtest check" in out("bdtest", "--help")
     assert out("bdtest", "check", card).count("ok  ") >= 3
-    assert "rows/s at most" in out("bdtest", "predict", "--row-bytes", "64")
+    assert "rows/s at most" in out("bdtest", "predict", "--row-bytes", "64", "--buffer-bytes", "2664")
     assert "lunar bdtest: " in complaint("bdtest", "check", tmp_path / "none.img")
 
 
