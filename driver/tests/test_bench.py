@@ -61,8 +61,8 @@ def test_a_bench_that_is_stopped_leaves_no_process_and_no_database_behind(tmp_pa
         pid = int((tmp_path / "pid").read_text())
         time.sleep(0.2)  # the bench registers the process a moment after the process prints its id
         running.send_signal(number)
-        _, words = running.communicate(timeout=30)
-    assert words in ("bench: interrupted\n", "bench: terminated\n")
+        _, stderr = running.communicate(timeout=30)
+    assert stderr in ("bench: interrupted\n", "bench: terminated\n")
     assert running.returncode == 1
     assert not Path(f"/proc/{pid}").exists()
     assert list(data.iterdir()) == []

@@ -51,9 +51,9 @@ def test_an_lmdb_file_that_is_cut_during_a_run_ends_it_with_a_message(lmdb: Path
     with subprocess.Popen([DRIVER, *reads_of(lmdb), *endless], stderr=subprocess.PIPE, text=True) as running:
         time.sleep(1)
         os.truncate(lmdb, lmdb.stat().st_size // 20 // 4096 * 4096)
-        _, words = running.communicate(timeout=30)
+        _, stderr = running.communicate(timeout=30)
     assert running.returncode == 1
-    assert words.endswith("the file was cut short, or its disk failed; load anew\n")
+    assert stderr.endswith("the file was cut short, or its disk failed; load anew\n")
 
 
 @pytest.mark.parametrize("database", ["sqlite", "lmdb"])

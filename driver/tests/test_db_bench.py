@@ -73,8 +73,8 @@ def run(*command: object) -> str:
 
 
 def db_bench(benchmark: str, path: Path, flags: Flags, seed: int = SEED, **more: object) -> str:
-    words = [f"--{name}={value}" for name, value in (flags | more).items()]
-    return run("db_bench", f"--benchmarks={benchmark}", f"--db={path}", f"--seed={seed}", *words)
+    arguments = [f"--{name}={value}" for name, value in (flags | more).items()]
+    return run("db_bench", f"--benchmarks={benchmark}", f"--db={path}", f"--seed={seed}", *arguments)
 
 
 def assignments(flags: Flags) -> list[str]:
@@ -90,8 +90,8 @@ def asked_by_driver(
     workload: str, flags: Flags, operations: int = OPERATIONS, seed: int = SEED, client: int = 0, command: str = "run"
 ) -> Lines:
     """Returns the operations of one client of the driver; see operation_trace.cc."""
-    words = [f"workload={workload}", *(f"{name}={value}" for name, value in flags.items())]
-    return run(TRACER, seed, 1, client, operations, command, *words).splitlines()
+    arguments = [f"workload={workload}", *(f"{name}={value}" for name, value in flags.items())]
+    return run(TRACER, seed, 1, client, operations, command, *arguments).splitlines()
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:

@@ -470,10 +470,10 @@ def test_databases_lists_noop() -> None:
 
 
 def test_the_commands_of_ycsb_may_say_what_the_command_says() -> None:
-    for words in (["load", "-load"], ["-load"], ["run", "-t"], ["-t"]):
-        done = drive(*words, "-db", "noop", *SMALL)
+    for arguments in (["load", "-load"], ["-load"], ["run", "-t"], ["-t"]):
+        done = drive(*arguments, "-db", "noop", *SMALL)
         assert done.returncode == 0, done.stderr
-        assert ("[INSERT]" in done.stdout) == ("-load" in words)
+        assert ("[INSERT]" in done.stdout) == ("-load" in arguments)
     refused = drive("load", "-t", "-db", "noop", *SMALL)
     assert refused.returncode == 2
     assert "-t: contradicts the command load" in refused.stderr
@@ -560,10 +560,14 @@ def test_a_property_file_of_more_than_16_mib_is_refused(tmp_path: Path) -> None:
     assert "has more than 16 MiB" in done.stderr
 
 
-@pytest.mark.parametrize("words", [["databases"], ["databases", "--json"], ["workloads"], ["--help"], ["--version"]])
-def test_a_listing_that_cannot_be_written_is_no_success(words: list[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["databases"], ["databases", "--json"], ["workloads"], ["--help"], ["--version"]]
+)
+def test_a_listing_that_cannot_be_written_is_no_success(arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([DRIVER, *words], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False, text=True)
+        done = subprocess.run(
+            [DRIVER, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False, text=True
+        )
     assert done.returncode == 1
     assert "No space left on device" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -649,14 +653,14 @@ def written_bytes(events: list[Event], moment: str = "settled") -> int | None:
 @pytest.mark.parametrize("own", ["events to a pipe", "events to a file", "a recorded trace", "lines of progress"])
 def test_noop_writes_nothing_whatever_the_driver_writes_for_itself(own: str, tmp_path: Path) -> None:
     log = tmp_path / "events.json"
-    words = {
+    extra = {
         "events to a pipe": ["-json", "-"],
         "events to a file": ["-json", log],
         "a recorded trace": ["-json", log, "--record", tmp_path / "trace.csv"],
         "lines of progress": ["-json", log, "-s", "-p", "status.interval=1"],
     }[own]
     arguments = ["-P", "workloada", "-p", "recordcount=1000", "-p", "operationcount=2400", "-target", "2000"]
-    done = drive("run", "-db", "noop", *arguments, "--interval-ms", "10", *words)
+    done = drive("run", "-db", "noop", *arguments, "--interval-ms", "10", *extra)
     assert done.returncode == 0, done.stderr
     events = events_of(log.read_text() if log.exists() else done.stdout)
     assert sum(event["event"] == "interval" for event in events) > 20
@@ -709,13 +713,13 @@ MISSED = [
 ]
 
 
-@pytest.mark.parametrize(("rate", "words"), MISSED)
-def test_a_rate_that_is_missed_is_reported(rate: list[str], words: str) -> None:
+@pytest.mark.parametrize(("rate", "message"), MISSED)
+def test_a_rate_that_is_missed_is_reported(rate: list[str], message: str) -> None:
     run = ["run", "-db", "noop", *SMALL, "-P", "workloadc", *rate]
-    told = drive(*run).stderr
-    assert f"edgejoule-driver: {words}" in told
-    assert "latencies from the due time are in the lines [Intended-...] with -p measurement.interval=both" in told
-    assert words not in drive(*run, "--quiet").stderr
+    stderr = drive(*run).stderr
+    assert f"edgejoule-driver: {message}" in stderr
+    assert "latencies from the due time are in the lines [Intended-...] with -p measurement.interval=both" in stderr
+    assert message not in drive(*run, "--quiet").stderr
 
 
 def test_a_rate_that_is_sustained_is_not_reported() -> None:

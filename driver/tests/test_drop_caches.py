@@ -90,8 +90,8 @@ def test_standing_still_warms_no_cold_cache(database: str, data: Path) -> None:
     load(database, data)
     quiet = ["--quiet-before-s", "0.5", "--quiet-after-s", "0.2"]
     runs = [
-        run(database, data, "--seed", "1", "--drop-caches", *words)["settled"]["usage"]["process_read_bytes"]
-        for words in ([], quiet, [], quiet, [])
+        run(database, data, "--seed", "1", "--drop-caches", *arguments)["settled"]["usage"]["process_read_bytes"]
+        for arguments in ([], quiet, [], quiet, [])
     ]
     plain, still = runs[::2], min(runs[1::2])  # reads of the file system itself are sometimes included
     a_few_pages = 64 * 1024  # LevelDB begins another log

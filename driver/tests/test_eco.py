@@ -39,7 +39,7 @@ def nobody() -> str:
         return f"127.0.0.1:{free.getsockname()[1]}"
 
 
-def words(data: Path, *options: str) -> list[str]:
+def arguments(data: Path, *options: str) -> list[str]:
     values = (f"rocksdb.path={data}", f"rocksdb.options={SMALL}", f"recordcount={RECORDS}", "dataintegrity=true")
     return ["-db", "rocksdb", *[word for value in (*values, *options) for word in ("-p", value)]]
 
@@ -50,7 +50,7 @@ def last_of(events: list[Event], kind: str) -> Event:
 
 def every_key_is_there(data: Path, *options: str) -> None:
     reads = ("requestdistribution=sequential", f"operationcount={RECORDS}")
-    end = last_of(events_from("run", "-P", "workloadc", *words(data, *options, *reads)), "end")
+    end = last_of(events_from("run", "-P", "workloadc", *arguments(data, *options, *reads)), "end")
     assert (end["operations"], end["not_found"], end["verify_failures"]) == (RECORDS, 0, 0)
 
 
@@ -58,7 +58,7 @@ def every_key_is_there(data: Path, *options: str) -> None:
 def test_a_worker_compacts_and_no_row_is_lost(tmp_path: Path) -> None:
     with worker(tmp_path / "scratch") as address:
         eco = f"rocksdb.eco_worker={address}"
-        events = events_from("load", "-P", "workloada", *words(tmp_path / "data", eco))
+        events = events_from("load", "-P", "workloada", *arguments(tmp_path / "data", eco))
         start, end = last_of(events, "start"), last_of(events, "end")
         assert start["database"]["options"]["eco"] == f"eco_worker={address}"
         stats = end["database_stats"]
@@ -75,7 +75,7 @@ def test_a_worker_compacts_and_no_row_is_lost(tmp_path: Path) -> None:
 @pytest.mark.parametrize("property_name", ["eco_worker", "eco_node"])
 def test_without_anybody_there_rocksdb_compacts_itself(property_name: str, tmp_path: Path) -> None:
     address = nobody() if property_name == "eco_worker" else f"unix:{tmp_path}/none.sock"
-    load = events_from("load", "-P", "workloada", *words(tmp_path / "data", f"rocksdb.{property_name}={address}"))
+    load = events_from("load", "-P", "workloada", *arguments(tmp_path / "data", f"rocksdb.{property_name}={address}"))
     end = last_of(load, "end")
     assert int(end["database_stats"]["eco.asked"]) > 0
     assert end["components"]["remote_compaction"]["count"] == int(end["database_stats"]["eco.installed"]) == 0
@@ -84,7 +84,7 @@ def test_without_anybody_there_rocksdb_compacts_itself(property_name: str, tmp_p
 
 
 def test_a_run_that_does_not_ask_for_eco_says_nothing_of_it(tmp_path: Path) -> None:
-    events = events_from("load", "-P", "workloada", *words(tmp_path / "data"))
+    events = events_from("load", "-P", "workloada", *arguments(tmp_path / "data"))
     end = last_of(events, "end")
     assert "remote_compaction" not in end["components"]
     assert "eco" not in last_of(events, "start")["database"]["options"]
@@ -104,6 +104,6 @@ def test_a_run_that_does_not_ask_for_eco_says_nothing_of_it(tmp_path: Path) -> N
 )
 def test_what_cannot_be_is_refused(options: list[str], said: str, tmp_path: Path) -> None:
     (tmp_path / "broken.toml").write_text('workers = "a:1"\n')
-    done = drive("load", "-P", "workloada", *words(tmp_path / "data", *options), "--quiet", cwd=tmp_path)
+    done = drive("load", "-P", "workloada", *arguments(tmp_path / "data", *options), "--quiet", cwd=tmp_path)
     assert done.returncode != 0
     assert said in done.stderr

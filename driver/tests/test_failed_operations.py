@@ -49,8 +49,8 @@ def locked(place: list[str], tmp_path: Path) -> Iterator[list[str]]:
 
 
 def mix(**proportions: float) -> list[str]:
-    told = {"readproportion": 0.0, "updateproportion": 0.0, **proportions}
-    return [word for name, value in told.items() for word in ("-p", f"{name}={value}")]
+    properties = {"readproportion": 0.0, "updateproportion": 0.0, **proportions}
+    return [word for name, value in properties.items() for word in ("-p", f"{name}={value}")]
 
 
 def test_a_run_whose_every_operation_fails_has_failed(locked: list[str], tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ def test_a_share_of_failures_above_the_bound_fails_the_run(locked: list[str]) ->
     assert re.search(r"1[4-8]\d of 1000 operations failed \(1[4-8](\.\d)? %\)", done.stderr)
 
 
-def finished(*words: str) -> tuple[list[Event], str]:
-    done = drive("run", *words, "-json", "-")
+def finished(*arguments: str) -> tuple[list[Event], str]:
+    done = drive("run", *arguments, "-json", "-")
     assert done.returncode == 0, done.stderr
     for event in events_of(done.stdout):
         SCHEMA.validate(event)
@@ -114,11 +114,11 @@ def test_the_report_s_throughput_is_of_operations_that_succeeded(
     half = mix(readproportion=0.5, updateproportion=0.5)
     done = drive("run", *locked, *half, "-p", "failure_share_max=1", "--quiet")
     assert done.returncode == 0, done.stderr
-    told = dict(re.findall(r"^\[(\w+, .*|\w+\], [^,]*), ([\d.]+)$", done.stdout, re.MULTILINE))
-    reads = float(told["READ], Operations"])
-    seconds = float(told["OVERALL], RunTime(ms)"]) / 1000
+    figures = dict(re.findall(r"^\[(\w+, .*|\w+\], [^,]*), ([\d.]+)$", done.stdout, re.MULTILINE))
+    reads = float(figures["READ], Operations"])
+    seconds = float(figures["OVERALL], RunTime(ms)"]) / 1000
     # RunTime is in whole milliseconds.
-    assert reads / (seconds + 0.001) <= float(told["OVERALL], Throughput(ops/sec)"]) <= reads / seconds
+    assert reads / (seconds + 0.001) <= float(figures["OVERALL], Throughput(ops/sec)"]) <= reads / seconds
 
 
 def test_a_read_modify_write_whose_update_fails_is_one_operation_that_failed(

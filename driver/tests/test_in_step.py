@@ -61,8 +61,8 @@ def test_it_can_be_interrupted_while_it_waits() -> None:
         assert process.wait(10) == 130
 
 
-@pytest.mark.parametrize("words", [["load", "-db", "noop", "--in-step"]])
-def test_a_load_keeps_no_step(words: list[str]) -> None:
-    done = drive(*words)
+@pytest.mark.parametrize("arguments", [["load", "-db", "noop", "--in-step"]])
+def test_a_load_keeps_no_step(arguments: list[str]) -> None:
+    done = drive(*arguments)
     assert done.returncode == 2
     assert "--in-step: only for run" in done.stderr

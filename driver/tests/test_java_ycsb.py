@@ -188,8 +188,8 @@ def field_cases() -> Iterator[Case]:
         yield case
 
 
-def report(name: str, words: object) -> None:
-    print(f"{name:<45} {words}")
+def report(name: str, text: object) -> None:
+    print(f"{name:<45} {text}")
 
 
 def check(case: Case, folder: Path) -> None:
@@ -366,10 +366,10 @@ NUMBERS = [0, 1, 7, 999, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 10**10, 2**62, 2**6
 
 def test_hashes_names_and_values_are_those_of_java() -> None:
     numbers = NUMBERS + [int(number) for number in np.random.default_rng(SEED).integers(0, 2**63, 200)]
-    words = [str(number) for number in numbers]
-    expected = java("edgejoule.ycsb.Golden", *words).stdout.splitlines()
+    arguments = [str(number) for number in numbers]
+    expected = java("edgejoule.ycsb.Golden", *arguments).stdout.splitlines()
     assert len(expected) == (1 + 8) * len(numbers) + 12
-    done = golden(words)
+    done = golden(arguments)
     report("golden vectors", f"{len(expected)} lines: hashes, names, values")
     assert sorted(done) == sorted(expected)
     for name, mutant in golden_mutants(np.array(numbers)).items():
@@ -378,8 +378,8 @@ def test_hashes_names_and_values_are_those_of_java() -> None:
         assert sorted(map(mutant, done)) != sorted(expected), name
 
 
-def other_field(found: re.Match[str]) -> str:
-    return {"0": "1", "1": "0"}[found[0]]
+def other_field(match: re.Match[str]) -> str:
+    return {"0": "1", "1": "0"}[match[0]]
 
 
 def golden_mutants(numbers: NDArray[np.int64]) -> dict[str, Callable[[str], str]]:

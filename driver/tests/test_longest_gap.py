@@ -12,12 +12,12 @@ from driving import DRIVER, drive, events_of
 HELD_S = 1.5
 
 
-def gap_of(tmp_path: Path, *words: str) -> tuple[float, float, str]:
+def gap_of(tmp_path: Path, *arguments: str) -> tuple[float, float, str]:
     """Returns the gap and its begin in s, and the notes, of a run that is locked out for HELD_S after a second."""
     place = ["-db", "sqlite", "-p", f"sqlite.path={tmp_path / 'data'}", "-p", "recordcount=100", "--seed", "1"]
     assert drive("load", *place).returncode == 0
     updates = ["-p", "readproportion=0", "-p", "updateproportion=1", "-p", "operationcount=0"]
-    command = [DRIVER, "run", *place, *updates, "-p", "maxexecutiontime=4", *words, "-json", "-"]
+    command = [DRIVER, "run", *place, *updates, "-p", "maxexecutiontime=4", *arguments, "-json", "-"]
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running,
         contextlib.closing(sqlite3.connect(tmp_path / "data", isolation_level=None, timeout=30)) as other,
@@ -36,7 +36,7 @@ def gap_of(tmp_path: Path, *words: str) -> tuple[float, float, str]:
 
 # While the lock is held, updates wait (the default) or fail at once. With a rate, the client idles between two.
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         [],
         ["-p", "sqlite.busy_timeout_ms=1", "--failure-share-max", "1"],
@@ -45,8 +45,8 @@ def gap_of(tmp_path: Path, *words: str) -> tuple[float, float, str]:
     ],
     ids=["waiting", "failing", "failing at a rate", "several clients"],
 )
-def test_the_longest_gap_is_that_of_the_outage(tmp_path: Path, words: list[str]) -> None:
-    gap_s, begin_s, said = gap_of(tmp_path, *words)
+def test_the_longest_gap_is_that_of_the_outage(tmp_path: Path, arguments: list[str]) -> None:
+    gap_s, begin_s, said = gap_of(tmp_path, *arguments)
     assert HELD_S - 0.1 < gap_s < HELD_S + 1.2
     assert 0 < begin_s < 2.5
     assert f"no operation succeeded for {gap_s:.3g} s, from {begin_s:.3g} s on (longest_gap_s_max = 1 s)" in said
@@ -59,8 +59,8 @@ def test_a_longer_bound_says_nothing(tmp_path: Path) -> None:
 
 
 def test_the_time_in_which_nothing_is_due_is_no_gap() -> None:
-    words = ["-db", "noop", "-P", "workloadc", "-p", "operationcount=4", "-target", "2", "--seed", "1", "-json", "-"]
-    done = drive("run", *words)
+    rate = ["-P", "workloadc", "-p", "operationcount=4", "-target", "2"]
+    done = drive("run", "-db", "noop", *rate, "--seed", "1", "-json", "-")
     assert done.returncode == 0, done.stderr
     assert events_of(done.stdout)[-1]["longest_gap_ns"] < 0.4e9
     assert "no operation succeeded" not in done.stderr

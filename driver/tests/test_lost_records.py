@@ -69,11 +69,11 @@ class Redis:
         with socket.socket() as one:
             one.bind(("127.0.0.1", 0))
             self.port = one.getsockname()[1]
-        self.words = ["redis-server", "--port", str(self.port), "--dir", str(folder), "--save", "", *more]
+        self.command = ["redis-server", "--port", str(self.port), "--dir", str(folder), "--save", "", *more]
         self.process = self.started()
 
     def started(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(self.words, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
         end = time.monotonic() + 30
         while time.monotonic() < end:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
@@ -90,8 +90,8 @@ class Redis:
         self.process.kill()
         self.process.wait()
 
-    def asked(self, *words: str) -> str:
-        tool = ["redis-cli", "-p", str(self.port), *words]
+    def asked(self, *arguments: str) -> str:
+        tool = ["redis-cli", "-p", str(self.port), *arguments]
         return subprocess.run(tool, capture_output=True, text=True, check=True).stdout.strip()
 
     def place(self, *more: str) -> list[str]:
@@ -111,8 +111,8 @@ def records(count: int) -> list[str]:
     return ["-p", f"recordcount={count}", "-p", "fieldcount=2", "-p", "fieldlength=100"]
 
 
-def driven(*words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([DRIVER, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def driven(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([DRIVER, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def await_keys(redis: Redis, count: int) -> None:
@@ -137,9 +137,9 @@ def test_a_load_in_which_redis_is_restarted_empty_has_failed(redis: Redis) -> No
 @pytest.mark.server
 def test_a_load_is_counted_at_redis_between_two_of_its_batches(redis: Redis) -> None:
     """The restart happens between two inserts of the only connection, so no operation fails."""
-    words = records(3000)
+    arguments = records(3000)
     with driven(
-        "load", *redis.place(*words, "-target", "500", "-p", "core_workload_insertion_retry_limit=9")
+        "load", *redis.place(*arguments, "-target", "500", "-p", "core_workload_insertion_retry_limit=9")
     ) as loading:
         await_keys(redis, 1000)
         redis.restart()
@@ -162,8 +162,8 @@ def test_a_load_that_redis_evicts_from_has_failed_with_the_counts(redis: Redis) 
     assert re.search(r"the server evicted \d+ keys \(maxmemory 6291456, maxmemory-policy allkeys-random\)", done.stderr)
 
 
-def finished(*words: str) -> tuple[Event, str]:
-    done = drive("run", *words, "-json", "-", timeout_s=120)
+def finished(*arguments: str) -> tuple[Event, str]:
+    done = drive("run", *arguments, "-json", "-", timeout_s=120)
     assert done.returncode == 0, done.stderr
     return events_of(done.stdout)[-1], done.stderr
 
@@ -172,9 +172,9 @@ def finished(*words: str) -> tuple[Event, str]:
 def test_a_run_says_that_the_server_was_restarted_and_for_how_long_nothing_succeeded(redis: Redis) -> None:
     redis.asked("CONFIG", "SET", "appendonly", "yes")
     assert drive("load", *redis.place(*records(100))).returncode == 0
-    redis.words += ["--appendonly", "yes"]
-    words = redis.place(*records(100), "-P", "workloada", "-p", "operationcount=0", "-p", "maxexecutiontime=6")
-    with driven("run", *words, "-p", "failure_share_max=1", "-json", "-") as running:
+    redis.command += ["--appendonly", "yes"]
+    arguments = redis.place(*records(100), "-P", "workloada", "-p", "operationcount=0", "-p", "maxexecutiontime=6")
+    with driven("run", *arguments, "-p", "failure_share_max=1", "-json", "-") as running:
         time.sleep(1.5)
         redis.stop()
         time.sleep(2)
@@ -215,8 +215,10 @@ def test_scans_of_redis_without_an_index_are_refused_when_it_is_opened(redis: Re
 @pytest.mark.server
 def test_scans_whose_index_is_evicted_meanwhile_fail_the_run(redis: Redis) -> None:
     assert drive("load", *redis.place(*records(500))).returncode == 0
-    words = redis.place(*records(500), "-p", "scanproportion=1", "-p", "readproportion=0", "-p", "updateproportion=0")
-    with driven("run", *words, "-p", "operationcount=4000", "-target", "2000") as running:
+    arguments = redis.place(
+        *records(500), "-p", "scanproportion=1", "-p", "readproportion=0", "-p", "updateproportion=0"
+    )
+    with driven("run", *arguments, "-p", "operationcount=4000", "-target", "2000") as running:
         time.sleep(0.7)
         redis.asked("DEL", "_indices")
         _, said = running.communicate(timeout=60)

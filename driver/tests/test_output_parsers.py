@@ -41,12 +41,12 @@ def database(loaded: Path, tmp_path: Path) -> Path:
 
 
 def driver_text(database: Path, values: Properties, workload: str, command: str = "run") -> str:
-    done = drive(command, "-db", "sqlite", *words(database, values, workload), "--quiet")
+    done = drive(command, "-db", "sqlite", *arguments(database, values, workload), "--quiet")
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def words(database: Path, values: Properties, workload: str) -> list[str]:
+def arguments(database: Path, values: Properties, workload: str) -> list[str]:
     assigned = [f"{name}={value}" for name, value in (*values, ("sqlite.path", str(database)))]
     assigned.append("failure_share_max=1")  # Java accepts a run in which every operation failed
     file = WORKLOADS / f"workload{workload}"
@@ -193,7 +193,7 @@ def test_status_lines_are_those_of_java_ycsb(database: Path) -> None:
     where = properties(db__url=f"jdbc:sqlite:{database}")
     options: list[str | Path] = ["-P", WORKLOADS / "workloadf", "-s"]
     javas = status_lines(ycsb_client("run", BINDING, values + where, options=options).stderr)
-    ours = status_lines(drive("run", "-db", "sqlite", *words(database, values, "f"), "-s").stderr)
+    ours = status_lines(drive("run", "-db", "sqlite", *arguments(database, values, "f"), "-s").stderr)
     # Java's first lines include the database's start, its last one the closing.
     during, last = grammar(fullest(javas)), grammar(javas[-1])
     del last[1]["CLEANUP"]

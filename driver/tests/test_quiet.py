@@ -31,7 +31,7 @@ def broken_promises(events: list[Event]) -> list[str]:
     begins = [event["monotonic_ns"] for event in events if event["event"] == "phase" and event["phase"] == "quiet"]
     work = [event["monotonic_ns"] for event in events if event["event"] == "phase" and event["phase"] in WORKING]
     active_end, settled = only(events, "active_end"), only(events, "settled")
-    told = {
+    unchanged = {
         "the places": (first["place"], last["place"]) == ("before", "after"),
         "the begins": [first["quiet_start_ns"], last["quiet_start_ns"]] == begins,
         "the lengths": first["monotonic_ns"] - begins[0] >= 0.2e9 and last["monotonic_ns"] - begins[1] >= 0.1e9,
@@ -42,7 +42,7 @@ def broken_promises(events: list[Event]) -> list[str]:
         "settled": first["settled"] and last["settled"],
         "the cost": first["cpu_ns"] + last["cpu_ns"] < 0.03e9,
     }
-    return [name for name, kept in told.items() if not kept]
+    return [name for name, kept in unchanged.items() if not kept]
 
 
 WORKING = ("warmup", "active")
@@ -122,10 +122,10 @@ def test_what_opening_leaves_to_do_is_done_before_it_stands_still(tmp_path: Path
 def test_standing_still_leaves_the_run_as_it_was(tmp_path: Path, database: str) -> None:
     """Equal seeds on equal loads give equal work: the engine's counts from active to settled are equal."""
     result = []
-    for name, words in (("still", QUIET), ("not", [])):
+    for name, arguments in (("still", QUIET), ("not", [])):
         place = ["-p", f"{database}.path={tmp_path / name}"]
         assert drive("load", "-db", database, *SMALL, *place).returncode == 0
-        events = run_events(*place, *words, "-P", "workloada", database=database)
+        events = run_events(*place, *arguments, "-P", "workloada", database=database)
         end = events[-1]
         parts = {n: {k: v for k, v in p.items() if k != "duration_ns"} for n, p in end["components"].items()}
         counts = {each["operation"]: each["returns"] for each in end["latencies"]}
@@ -157,7 +157,7 @@ def test_an_interruption_ends_it_at_once(tmp_path: Path, option: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "words", "expected"),
+    ("command", "arguments", "expected"),
     [
         ("load", ["--quiet-before-s", "1"], "--quiet-before-s: only for run"),
         ("load", ["--quiet-after-s", "1"], "--quiet-after-s: only for run"),
@@ -165,8 +165,8 @@ def test_an_interruption_ends_it_at_once(tmp_path: Path, option: str) -> None:
         ("run", ["--quiet-after-s", "nan"], "--quiet-after-s nan: expected a number from 0"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(command: str, words: list[str], expected: str) -> None:
-    done = drive(command, "-db", "noop", *SMALL, *words)
+def test_what_cannot_be_is_refused_in_one_line(command: str, arguments: list[str], expected: str) -> None:
+    done = drive(command, "-db", "noop", *SMALL, *arguments)
     assert done.returncode == 2
     assert expected in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -62,8 +62,8 @@ class SlowRedis:
         with connection, connection.makefile("rb") as commands:
             try:
                 while line := commands.readline():
-                    words = [commands.read(int(commands.readline()[1:]) + 2)[:-2] for _ in range(int(line[1:]))]
-                    self._answer(connection, words[0])
+                    command = [commands.read(int(commands.readline()[1:]) + 2)[:-2] for _ in range(int(line[1:]))]
+                    self._answer(connection, command[0])
             except OSError:
                 return
 
@@ -144,13 +144,13 @@ def test_a_short_time_limit_alone_is_taken(trickling: SlowRedis) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "words"),
+    ("option", "message"),
     [
         ("redis.wait_replicas=1", "redis.wait_timeout_ms (default 1000) must be below redis.timeout_ms (1000)"),
         ("redis.wait_timeout_ms=2000", "redis.wait_timeout_ms (2000) must be below redis.timeout_ms (1000)"),
     ],
 )
-def test_a_wait_for_replicas_that_outlasts_the_operation_is_refused(option: str, words: str) -> None:
+def test_a_wait_for_replicas_that_outlasts_the_operation_is_refused(option: str, message: str) -> None:
     done = drive("run", *READS, "-p", "redis.timeout_ms=1000", "-p", option)
     assert done.returncode == 2
-    assert f"edgejoule-driver: {words}; raise redis.timeout_ms or set both" in done.stderr
+    assert f"edgejoule-driver: {message}; raise redis.timeout_ms or set both" in done.stderr

@@ -22,8 +22,8 @@ def test_an_interruption_ends_a_run_that_foresees_far_more_inserts_than_there_ar
         time.sleep(0.5)
         running.send_signal(signal.SIGINT)
         try:
-            _, words = running.communicate(timeout=20)
+            _, stderr = running.communicate(timeout=20)
         finally:
             running.kill()
     assert running.returncode == 130
-    assert "interrupted (SIGINT)" in words
+    assert "interrupted (SIGINT)" in stderr

@@ -29,8 +29,8 @@ def shape(value_bytes: int, total_bytes: int) -> Properties:
 
 
 def driver_values(values: Properties, command: str = "load", threads: int = 1) -> bytes:
-    words = ["values", str(SEED), str(threads), command, *(f"{name}={value}" for name, value in values)]
-    return subprocess.run([RECORDER, *words], capture_output=True, timeout=300, check=True).stdout
+    arguments = ["values", str(SEED), str(threads), command, *(f"{name}={value}" for name, value in values)]
+    return subprocess.run([RECORDER, *arguments], capture_output=True, timeout=300, check=True).stdout
 
 
 def java_law(value_bytes: int, total_bytes: int) -> bytes:

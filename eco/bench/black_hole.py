@@ -130,11 +130,11 @@ def db_bench(folder: Path, seconds: int, seed: int, environment: dict[str, str])
         *("--level0_stop_writes_trigger=12", "--max_background_jobs=2"),
     ]
     done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
-    found = re.search(r"fillrandom.*?(\d+) ops/sec", done.stdout)
-    if done.returncode or not found or bool(environment) != ("eco: attached" in done.stderr):
+    match = re.search(r"fillrandom.*?(\d+) ops/sec", done.stdout)
+    if done.returncode or not match or bool(environment) != ("eco: attached" in done.stderr):
         sys.exit(f"black_hole: db_bench failed: {done.stdout[-500:]}{done.stderr[-500:]}")
     subprocess.run(["rm", "-rf", f"{folder}/db"], check=True)
-    return float(found[1])
+    return float(match[1])
 
 
 def one_round(kind: str, build: Path, number: int, seconds: int) -> tuple[float, float, int]:

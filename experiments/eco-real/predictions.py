@@ -78,12 +78,12 @@ def files_until(times: Sequence[int], at_ns: int) -> float | None:
 
 def near_stalls(decisions: Iterable[Event]) -> dict[tuple[str, str], tuple[int, int]]:
     """(policy, server) -> jobs that would have ended in a stall at home, and how many of them another server did."""
-    found: dict[tuple[str, str], tuple[int, int]] = defaultdict(lambda: (0, 0))
+    counts: dict[tuple[str, str], tuple[int, int]] = defaultdict(lambda: (0, 0))
     for event in decisions:
         if event["stall_predicted"]:
-            near, installed = found[event["policy"], event["home"]]
-            found[event["policy"], event["home"]] = near + 1, installed + (event["outcome"] == "installed")
-    return found
+            near, installed = counts[event["policy"], event["home"]]
+            counts[event["policy"], event["home"]] = near + 1, installed + (event["outcome"] == "installed")
+    return counts
 
 
 def shown(errors: Sequence[float]) -> str:

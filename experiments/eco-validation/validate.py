@@ -146,9 +146,9 @@ def measure(scenario: Scenario, seed: int, under: Path) -> dict[str, Any]:
             running = {}
             for host in writers:
                 own = federation.place(host.name).folder
-                words = db_bench(scenario, host, own / "db", seed)
+                command = db_bench(scenario, host, own / "db", seed)
                 environment = federation.with_preload(host.name)
-                running[host.name] = federation.start(host.name, words, own / "output", environment)
+                running[host.name] = federation.start(host.name, command, own / "output", environment)
             for name, process in running.items():
                 if process.wait():
                     raise RuntimeError(f"{name}: db_bench failed: {process.text()[-1000:]}")

@@ -83,9 +83,9 @@ def supervised(argv: Sequence[str], folder: Path, **options: Any) -> Supervised:
 def programs(folder: Path) -> Iterator[Program]:
     """Returns the bar's five programs with their files. Lists those not installed."""
     text = folder / "text"
-    words = random.Random(1)
-    vocabulary = ["".join(words.choices("abcdefghijklmnopqrstuvwxyz", k=words.randint(2, 9))) for _ in range(5000)]
-    text.write_bytes(" ".join(words.choices(vocabulary, k=GZIP_BYTES // 5)).encode()[:GZIP_BYTES])
+    rng = random.Random(1)
+    vocabulary = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(5000)]
+    text.write_bytes(" ".join(rng.choices(vocabulary, k=GZIP_BYTES // 5)).encode()[:GZIP_BYTES])
     rows = "\n".join(f"INSERT INTO t VALUES ({i}, 'row {i * 7919 % INSERTS}');" for i in range(INSERTS))
     (folder / "inserts.sql").write_text(
         f"DROP TABLE IF EXISTS t; CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT); BEGIN;\n{rows}\nCOMMIT;\n"
@@ -245,13 +245,13 @@ def children_bars(_: argparse.Namespace, folder: Path) -> Iterator[Row]:
 
 def left_over(token: str) -> list[str]:
     """Returns processes with the token in their environment or arguments."""
-    found = []
+    processes = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             texts = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
             if token.encode() in texts and int(folder.name) != os.getpid():
-                found.append(f"{folder.name} {(folder / 'cmdline').read_bytes().replace(bytes(1), b' ').decode()}")
-    return found
+                processes.append(f"{folder.name} {(folder / 'cmdline').read_bytes().replace(bytes(1), b' ').decode()}")
+    return processes
 
 
 def store_faults(path: Path) -> list[str]:
@@ -306,9 +306,9 @@ def kill_bars(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     hits = 0
     while hits < options.kills:
         moment_s = moments.uniform(0, whole_s)
-        hit, found = kill_once(moment_s, folder, folder / f"kills-{hits % 10}.db")
+        hit, found_faults = kill_once(moment_s, folder, folder / f"kills-{hits % 10}.db")
         hits += hit
-        faults += [f"kill after {moment_s:.2f} s: {fault}" for fault in found]
+        faults += [f"kill after {moment_s:.2f} s: {fault}" for fault in found_faults]
         if hit and hits % 10 == 0:
             print(f"{len(faults)} faults in {hits} kills", file=sys.stderr, flush=True)
     for fault in faults:

@@ -67,9 +67,9 @@ def shares(meter: Polled, interval_s: float | None, duration_s: float) -> tuple[
 
 def line(name: str, make: Callable[[], Polled], interval_s: float | None, runs: int, duration_s: float) -> None:
     """Runs and prints one row."""
-    found = [shares(make(), interval_s, duration_s) for _ in range(runs)]
-    totals = " ".join(f"{100 * (native + thread):5.2f}" for native, thread, _ in found)
-    median = sorted(found, key=lambda x: x[0] + x[1])[runs // 2]
+    results = [shares(make(), interval_s, duration_s) for _ in range(runs)]
+    totals = " ".join(f"{100 * (native + thread):5.2f}" for native, thread, _ in results)
+    median = sorted(results, key=lambda x: x[0] + x[1])[runs // 2]
     print(
         f"{name:34} {totals} % of a core; program {median[0]:.2%}, thread {median[1]:.2%}, {median[2]} rows/s",
         flush=True,

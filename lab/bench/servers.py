@@ -89,27 +89,28 @@ def main() -> int:
     parser.add_argument("--records", type=int, default=10_000)
     parser.add_argument("--operations", type=int, default=50_000)
     parser.add_argument("--threads", type=int, default=4)
-    told = parser.parse_args()
-    print(f"workload A, {told.records} records, {told.operations} operations, {told.threads} threads, dataintegrity\n")
+    options = parser.parse_args()
+    size = f"{options.records} records, {options.operations} operations, {options.threads} threads"
+    print(f"workload A, {size}, dataintegrity\n")
     print(f"| {HEAD} |\n|{'---|' * (HEAD.count('|') + 1)}")
     failed = False
-    for name in told.databases or WITNESSES:
+    for name in options.databases or WITNESSES:
         try:
-            words = row(name, told)
+            cells = row(name, options)
         except BenchError as error:
-            failed, words = True, f"{name} | {error}"
-        print(f"| {words} |", flush=True)
+            failed, cells = True, f"{name} | {error}"
+        print(f"| {cells} |", flush=True)
     return 1 if failed else 0
 
 
-def row(name: str, told: argparse.Namespace) -> str:
+def row(name: str, options: argparse.Namespace) -> str:
     """Returns the row of one database. Raises BenchError."""
     adapter = adapters().get(name)
     if adapter is None or not adapter.available:
         return f"{name} | not here: {adapter.fix if adapter else 'no such database'}"
     shown = f"{name}-stand-in" if "stand-in" in adapter.summary else name
     with tempfile.TemporaryDirectory(prefix="ej-servers-") as folder:
-        run, end = study(Path(folder), name, shown, told)
+        run, end = study(Path(folder), name, shown, options)
     server = run.facts["server"]
     told_of = {r.name: r.value for r in run.responses}
     done = {x["operation"]: x["count"] for x in end["latencies"] if x["measure"] == "service"}
@@ -119,7 +120,7 @@ def row(name: str, told: argparse.Namespace) -> str:
     same = "" if client == counted else " (not the same)"
     p99 = [f"{told_of[f'{operation}_latency_us_p99']:,.0f}" for operation in ("read", "update")]
     cpu = [f"{told_of[f'{side}_cpu_us_per_op']:.1f}" for side in ("client", "server")]
-    words = [
+    cells = [
         shown,
         server["version"],
         server["client"],
@@ -128,36 +129,36 @@ def row(name: str, told: argparse.Namespace) -> str:
         *p99,
         *cpu,
     ]
-    words += [
+    cells += [
         f"{told_of['client_cpu_share']:.0%}",
         f"{told_of['driver_share']:.1%}" if told_of.get("driver_share") is not None else "",
         "{}, {}".format(*client),
         "{}, {}{}".format(*counted, same),
         by,
     ]
-    return " | ".join(words)
+    return " | ".join(cells)
 
 
-def study(folder: Path, name: str, shown: str, told: argparse.Namespace) -> tuple[Run, dict[str, Any]]:
+def study(folder: Path, name: str, shown: str, options: argparse.Namespace) -> tuple[Run, dict[str, Any]]:
     """Returns the run and the client's last event. Raises BenchError."""
     text = SPEC.format(
         database=name,
         shown=shown,
-        records=told.records,
-        operations=told.operations,
-        threads=told.threads,
+        records=options.records,
+        operations=options.operations,
+        threads=options.threads,
     )
     if shown == name:
         text = text.replace(f'[databases.asked]\nadapter = "{name}"\n\n', "")
     (folder / "experiment.toml").write_text(text.replace("databases.asked", f"databases.{shown}"))
-    words = [
+    arguments = [
         sys.executable,
         "-c",
         "from edgejoule.cli.main import main; main()",
         "run",
         "experiment.toml",
     ]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 3):
         raise BenchError(f"edgejoule run ended with code {done.returncode}: {done.stderr.strip().splitlines()[-1]}")
     with Store.open(folder / "results/store.db") as store:

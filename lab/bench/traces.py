@@ -74,10 +74,10 @@ def main() -> None:
         for _ in range(21):
             a, b = np.sort(rng.uniform(5, minutes * 60 - 5, 2))
             begin_s, begin_cpu_s = time.perf_counter(), time.thread_time()
-            found = energy(kept, *(BOOT_NS + round(x * 1e9) for x in (a, b)))
+            result = energy(kept, *(BOOT_NS + round(x * 1e9) for x in (a, b)))
             elapsed_ms.append((time.perf_counter() - begin_s) * 1e3)
             cpu_ms.append((time.thread_time() - begin_cpu_s) * 1e3)
-            assert found.energy_j is not None
+            assert result.energy_j is not None
         print(f"{samples:,} samples, {minutes} minutes at {RATE_HZ} Hz")
         print(f"  size      {path.stat().st_size / 1e6:.1f} MB, {path.stat().st_size / samples:.2f} bytes a sample")
         whole, busy = statistics.median(elapsed_ms), statistics.median(cpu_ms)

@@ -14,13 +14,13 @@ from click.testing import CliRunner
 from edgejoule.cli.main import main
 
 
-def edgejoule(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def edgejoule(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Call it in that folder. An error that no command should have is raised here."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         with contextlib.chdir(folder):
-            done = CliRunner().invoke(main, words, catch_exceptions=False, env={"COLUMNS": "200"})
+            done = CliRunner().invoke(main, arguments, catch_exceptions=False, env={"COLUMNS": "200"})
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-    return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)

@@ -266,11 +266,11 @@ def make_complaint(arguments: list[str]) -> str | None:
     return None
 
 
-def path_complaint(words: list[str]) -> str | None:
+def path_complaint(arguments: list[str]) -> str | None:
     """A path into the repository that does not exist. What a command writes (`-o`, `--out`) may be new."""
     tops = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"build", ".venv", "results", "docs"}
-    for place, word in enumerate(words):
-        written = place and words[place - 1] in ("-o", "--out")
+    for place, word in enumerate(arguments):
+        written = place and arguments[place - 1] in ("-o", "--out")
         if word.partition("/")[0] in tops and "/" in word and not written and not (ROOT / word).exists():
             return f"no {word}"
     return None

@@ -128,33 +128,33 @@ def recorded(
     rng = np.random.default_rng(3)
     host_s = np.arange(*span_s, 0.02) + 0.0037
     watts = power_w(host_s, visible=visible) + rng.normal(0, 0.05, len(host_s))
-    told_s = late_s + (host_s - 1000) * (1 + DRIFT)
+    reported_s = late_s + (host_s - 1000) * (1 + DRIFT)
     path = folder / "bench.csv"
     if form == "relative":
-        lines = [f"{t - told_s[0]:.6f},{w:.4f}" for t, w in zip(told_s, watts, strict=True)]
+        lines = [f"{t - reported_s[0]:.6f},{w:.4f}" for t, w in zip(reported_s, watts, strict=True)]
     elif form == "epoch":
-        lines = [f"{REALTIME_S + 1000 + t:.6f},{w:.4f}" for t, w in zip(told_s, watts, strict=True)]
+        lines = [f"{REALTIME_S + 1000 + t:.6f},{w:.4f}" for t, w in zip(reported_s, watts, strict=True)]
     else:
-        times = [datetime.fromtimestamp(REALTIME_S + 1000 + t, UTC).isoformat() for t in told_s]
+        times = [datetime.fromtimestamp(REALTIME_S + 1000 + t, UTC).isoformat() for t in reported_s]
         lines = [f"{t},{w:.4f}" for t, w in zip(times, watts, strict=True)]
     unit = "iso" if form == "iso" else "s"
     path.write_text("\n".join([f"time_{unit},power_w", *lines]) + "\n")
     return path
 
 
-def attach(path: Path, store: Path, *words: object) -> Result:
+def attach(path: Path, store: Path, *arguments: object) -> Result:
     fixed = "--gain-rel", 0.0001, "--offset-w", 0, "--attach", "latest", "--store", store
-    return CliRunner().invoke(main, ["import", *map(str, (path, *fixed, *words))])
+    return CliRunner().invoke(main, ["import", *map(str, (path, *fixed, *arguments))])
 
 
-def told(result: Result) -> list[dict[str, Any]]:
+def imported_intervals(result: Result) -> list[dict[str, Any]]:
     assert result.exit_code == 0, result.output
     outcome: list[dict[str, Any]] = json.loads(result.stdout)["intervals"]
     return outcome
 
 
 def settled(result: Result) -> list[dict[str, Any]]:
-    return [part for part in told(result) if part["interval"].endswith("settled")]
+    return [part for part in imported_intervals(result) if part["interval"].endswith("settled")]
 
 
 def within(part: dict[str, Any]) -> bool:
@@ -166,7 +166,7 @@ def within(part: dict[str, Any]) -> bool:
 def test_a_recording_with_relative_times_is_tied_by_the_markers_with_offset_and_drift(
     tmp_path: Path, store: Path
 ) -> None:
-    parts = told(attach(recorded(tmp_path), store, "--json"))
+    parts = imported_intervals(attach(recorded(tmp_path), store, "--json"))
     assert [part["interval"] for part in parts[1::2]] == ["run 1 settled", "run 2 settled", "run 3 settled"]
     assert all(within(part) for part in parts), parts
     assert all("timing" in part["budget_j"] for part in parts)
@@ -203,7 +203,7 @@ def test_mutants_fail_that_bar(
 
     monkeypatch.setattr(attaching, "by_markers", wrong)
     result = attach(recorded(tmp_path), store, "--json")
-    assert result.exit_code != 0 or not all(within(part) for part in told(result)), name
+    assert result.exit_code != 0 or not all(within(part) for part in imported_intervals(result)), name
 
 
 def test_what_is_attached_is_like_any_other_meters(tmp_path: Path, store: Path) -> None:
@@ -231,12 +231,12 @@ def test_what_is_attached_is_like_any_other_meters(tmp_path: Path, store: Path) 
 def test_a_bundle_has_the_trace_and_comes_back_to_the_same_bytes(tmp_path: Path, store: Path) -> None:
     assert attach(recorded(tmp_path), store).exit_code == 0
     first, again, other = tmp_path / "a.zip", tmp_path / "b.zip", tmp_path / "other.db"
-    for words in (
+    for arguments in (
         ("export", "--bundle", first, "--store", store),
         ("import", first, "--store", other),
         ("export", "--bundle", again, "--store", other),
     ):
-        assert CliRunner().invoke(main, list(map(str, words))).exit_code == 0
+        assert CliRunner().invoke(main, list(map(str, arguments))).exit_code == 0
     assert first.read_bytes() == again.read_bytes()
     with Store.open(store) as one, Store.open(other) as two:
         assert one.runs(1)[2].facts == two.runs(1)[2].facts
@@ -316,7 +316,7 @@ def test_wall_clock_times_are_taken_within_what_is_stated_and_checked_by_markers
     assert abs(part["energy_j"] - TRUE_J) <= part["uncertainty_k2_j"]
     assert part["uncertainty_k2_j"] > 5
     sure = attach(recorded(tmp_path, form=form), store, "--clock-within", 4, "--json", "--replace")
-    assert all(within(part) for part in told(sure)), "the markers make it better"
+    assert all(within(part) for part in imported_intervals(sure)), "the markers make it better"
 
 
 def test_a_limit_that_the_markers_contradict_is_flagged(tmp_path: Path, store: Path) -> None:
@@ -339,7 +339,7 @@ def test_exchanges_with_the_recorders_host_tie_it_where_no_marker_is_visible(tmp
         return {**clocks(begin_s), "exchanges": [result]}
 
     store = stored(tmp_path / "store.db", exchanged)
-    parts = told(attach(recorded(tmp_path, form="epoch", visible=False), store, "--json"))
+    parts = imported_intervals(attach(recorded(tmp_path, form="epoch", visible=False), store, "--json"))
     assert all(within(part) for part in parts), parts
     assert "exchanges with its host" in parts[0]["clock"]
     elsewhere = attach(recorded(tmp_path, visible=False), store, "--replace")
@@ -362,7 +362,7 @@ def test_only_the_runs_that_are_covered_get_the_trace(tmp_path: Path, store: Pat
 
 
 @pytest.mark.parametrize(
-    ("words", "reason"),
+    ("arguments", "reason"),
     [
         (("--run", 9), "no run 9"),
         (("--starts", 3, "--clock-within", 1), "say which, --run N"),
@@ -370,7 +370,9 @@ def test_only_the_runs_that_are_covered_get_the_trace(tmp_path: Path, store: Pat
         (("--run", 1, "--clock-within", 1), "no wall-clock times"),
     ],
 )
-def test_what_makes_no_sense_is_refused(words: tuple[object, ...], reason: str, tmp_path: Path, store: Path) -> None:
-    result = attach(recorded(tmp_path), store, *words)
+def test_what_makes_no_sense_is_refused(
+    arguments: tuple[object, ...], reason: str, tmp_path: Path, store: Path
+) -> None:
+    result = attach(recorded(tmp_path), store, *arguments)
     assert result.exit_code == 2
     assert reason in result.output

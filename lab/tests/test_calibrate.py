@@ -430,8 +430,8 @@ def with_law(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.alone
 def test_a_real_calibration_finds_the_law_of_real_utilisation(with_law: None, tmp_path: Path) -> None:
     target = tmp_path / "here.toml"
-    words = ["calibrate", "-o", str(target), "--rounds", "2", "--observe-s", "1.5", "--settle-s", "0.4"]
-    result = CliRunner().invoke(main, [*words, "--data", str(tmp_path), "--json"])
+    arguments = ["calibrate", "-o", str(target), "--rounds", "2", "--observe-s", "1.5", "--settle-s", "0.4"]
+    result = CliRunner().invoke(main, [*arguments, "--data", str(tmp_path), "--json"])
     if "end other programs" in result.output:
         pytest.skip("this machine is busy: " + result.output.strip())
     assert result.exit_code == 0, result.output
@@ -466,7 +466,7 @@ def test_an_interrupt_leaves_nothing_behind(with_law: None, tmp_path: Path, monk
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "said"),
     [
         (["-o", "x.txt"], "ends in .toml"),
         (["--meter", "board-profile"], "a model itself"),
@@ -477,9 +477,9 @@ def test_an_interrupt_leaves_nothing_behind(with_law: None, tmp_path: Path, monk
         (["--trace", "x.csv", "--gain-rel", "0", "--offset-w", "0", "--stages", "absent.json"], "cannot be read"),
     ],
 )
-def test_what_cannot_be_is_refused_with_a_message(words: list[str], said: str, tmp_path: Path) -> None:
+def test_what_cannot_be_is_refused_with_a_message(arguments: list[str], said: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(
-        main, ["calibrate", *(["-o", str(tmp_path / "x.toml")] if "-o" not in words else []), *words]
+        main, ["calibrate", *(["-o", str(tmp_path / "x.toml")] if "-o" not in arguments else []), *arguments]
     )
     assert result.exit_code == 2
     assert said in result.output
@@ -516,9 +516,9 @@ def test_a_recording_and_the_stages_of_an_earlier_call_make_a_profile(tmp_path: 
         "stages": to_json(runs),
     }
     (tmp_path / "s.json").write_text(json.dumps(record))
-    words = ["--trace", str(tmp_path / "r.csv"), "--stages", str(tmp_path / "s.json"), "--gain-rel", "0.002"]
+    arguments = ["--trace", str(tmp_path / "r.csv"), "--stages", str(tmp_path / "s.json"), "--gain-rel", "0.002"]
     target = tmp_path / "out.toml"
-    result = CliRunner().invoke(main, ["calibrate", *words, "--offset-w", "0", "-o", str(target)])
+    result = CliRunner().invoke(main, ["calibrate", *arguments, "--offset-w", "0", "-o", str(target)])
     assert result.exit_code == 0, result.output
     assert "by 2 of 2 markers" in target.read_text()
     assert "this machine: A board of mine, 4 CPUs" in target.read_text()

@@ -214,11 +214,11 @@ def test_the_command_compares_twice_and_across_files(responder: Responder, tmp_p
     after = CliRunner().invoke(
         main, ["clock", "compare", responder.address, "--since", str(tmp_path / "before.json"), "--json"]
     )
-    told = json.loads(after.output)
-    assert abs(told["drift_ppm"] - 50) <= told["drift_uncertainty_k2_ppm"]
-    words = CliRunner().invoke(main, ["clock", "compare", responder.address, "--again-after", "0.05"])
-    assert "Drift:" in words.output
-    assert "(k=2)" in words.output
+    facts = json.loads(after.output)
+    assert abs(facts["drift_ppm"] - 50) <= facts["drift_uncertainty_k2_ppm"]
+    output = CliRunner().invoke(main, ["clock", "compare", responder.address, "--again-after", "0.05"])
+    assert "Drift:" in output.output
+    assert "(k=2)" in output.output
 
 
 def test_a_wrong_since_file_is_a_usage_error(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_wrong_since_file_is_a_usage_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("clock", ["monotonic", "realtime"])
 def test_serve_ends_when_its_time_is_over(clock: str) -> None:
-    words = ["--bind", "127.0.0.1:0", "--for", "0.05", "--clock", clock, "--json"]
-    result = CliRunner().invoke(main, ["clock", "serve", *words])
+    arguments = ["--bind", "127.0.0.1:0", "--for", "0.05", "--clock", clock, "--json"]
+    result = CliRunner().invoke(main, ["clock", "serve", *arguments])
     assert result.exit_code == 0
     assert "127.0.0.1:" in result.output

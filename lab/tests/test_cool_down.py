@@ -14,7 +14,7 @@ from edgejoule.errors import UsageError
 from edgejoule.experiment.model import Timing
 from edgejoule.machine import environment
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
-from edgejoule.study.cool_down import LOOK_S, POLL_S, CoolDown, IdlePower, cool_down, doubts, look
+from edgejoule.study.cool_down import IDLE_POWER_S, POLL_S, CoolDown, IdlePower, cool_down, doubts, measure_idle
 
 IDLE = IdlePower(2.0, 0.1, "measured")
 
@@ -31,9 +31,9 @@ class World:
     def read(self) -> float | None:
         return next(self._degrees)
 
-    def look(self) -> float | None:
+    def measure(self) -> float | None:
         self.looks += 1
-        self.now_s += LOOK_S
+        self.now_s += IDLE_POWER_S
         return self._power_w(self.now_s)
 
     def sleep(self, seconds: float) -> None:
@@ -43,7 +43,7 @@ class World:
         self, limit_s: float = 60, idle: IdlePower | None = None, start_c: float | None = 40.0
     ) -> dict[str, object]:
         cooling = CoolDown(start_c, 2.0, limit_s, idle, None if idle else "board-profile is a model")
-        return cooling.wait(self.look, self.read, lambda: self.now_s, self.sleep)
+        return cooling.wait(self.measure, self.read, lambda: self.now_s, self.sleep)
 
 
 def forever(degrees: float | None) -> Iterable[float | None]:
@@ -81,12 +81,14 @@ def test_a_temperature_that_vanishes_is_not_taken_for_cool() -> None:
 def test_it_waits_for_idle_power_too_and_keeps_what_it_reached() -> None:
     world = World(forever(40.0), settling)
     kept = world.wait(idle=IDLE)
-    told = kept["idle_power"]
+    idle_power = kept["idle_power"]
     assert kept["settled"] is True
-    assert told == {
+    assert idle_power == {
         "reached_w": settling(world.now_s), "start_w": 2.0, "tolerance_w": 0.1, "method": "measured", "settled": True,
     }  # fmt: skip
-    assert abs(told["reached_w"] - 2.0) <= 0.1 < abs(settling(world.now_s - LOOK_S - POLL_S) - 2.0), "nor longer"
+    assert abs(idle_power["reached_w"] - 2.0) <= 0.1 < abs(settling(world.now_s - IDLE_POWER_S - POLL_S) - 2.0), (
+        "nor longer"
+    )
     assert doubts(kept) == []
 
 
@@ -96,9 +98,9 @@ def test_a_cool_processor_alone_is_not_settled_and_neither_is_power_alone() -> N
     assert doubts(warm) == [f"began at 55 °C: not cooled down after {warm['waited_s']:.0f} s"]
     busy = World(forever(40.0), lambda s: 2.5).wait(limit_s=5, idle=IDLE)
     assert busy["settled"] is False
-    (told,) = doubts(busy)
+    (doubt,) = doubts(busy)
     assert (
-        told == f"began at 2.5 W idle (measured), 2 W when the study began: not settled after {busy['waited_s']:.0f} s"
+        doubt == f"began at 2.5 W idle (measured), 2 W when the study began: not settled after {busy['waited_s']:.0f} s"
     )
 
 
@@ -166,7 +168,7 @@ def at_degrees(monkeypatch: pytest.MonkeyPatch, degrees: float | None) -> None:
 
 
 def test_a_look_at_idle_power_is_a_short_time_on_the_meter_itself() -> None:
-    result = look(Board(2.4), least_s=0.05)
+    result = measure_idle(Board(2.4), least_s=0.05)
     assert result.power_mean_w == pytest.approx(2.4)
     assert result.duration_s >= 0.2, "as long as the meter needs"
 

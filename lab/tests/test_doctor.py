@@ -58,8 +58,8 @@ def test_a_board_is_examined_and_what_draws_power_is_named(tmp_path: Path) -> No
     assert (result.value("wifi"), result.value("bluetooth")) == ("on", "off")
     assert result.value("hdmi") == {"HDMI-A-1": "connected", "HDMI-A-2": "disconnected"}
     assert result.value("usb_devices") == ["USB3.0 SSD"]
-    words = next(f.words for f in result.facts if f.name == "throttled_bits")
-    assert words == "0x50005: now: under-voltage, throttled; since the start: under-voltage, throttled"
+    text = next(f.words for f in result.facts if f.name == "throttled_bits")
+    assert text == "0x50005: now: under-voltage, throttled; since the start: under-voltage, throttled"
     advice = "\n".join(result.advice)
     for phrase in ("ondemand", "held back", "wifi is on", "display is connected"):
         assert phrase in advice
@@ -103,9 +103,9 @@ def test_the_command_prints_every_fact_and_json_holds_them() -> None:
     assert plain.exit_code == 0, plain.output
     for name in ("board", "governor", "clock source", "sync writes 4 KB", "random reads 4 KB", "meter", "wifi"):
         assert name in plain.output
-    told = json.loads(CliRunner().invoke(doctor, ["--seconds", "0", "--json"]).stdout)
-    assert {f["name"] for f in told["facts"]} >= {"board", "kernel", "busy_share", "free_bytes", "meter"}
-    skipped = next(f for f in told["facts"] if f["name"] == "sync_writes_4kb_per_s")
+    facts = json.loads(CliRunner().invoke(doctor, ["--seconds", "0", "--json"]).stdout)
+    assert {f["name"] for f in facts["facts"]} >= {"board", "kernel", "busy_share", "free_bytes", "meter"}
+    skipped = next(f for f in facts["facts"] if f["name"] == "sync_writes_4kb_per_s")
     assert re.search("not asked for", skipped["why"])
 
 

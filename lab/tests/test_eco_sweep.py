@@ -213,8 +213,8 @@ def test_pictures_are_drawn_and_say_what_they_show(folder: Path, rows: list[swee
     files = draw(sweep, rows, folder)
     text = files[0].read_text()
     assert [file.name for file in files] == ["links.svg", "front.svg"]
-    for words in ("Throughput", "% against local", "link, Gbit/s", "max_background_jobs 8", "eco"):
-        assert words in text, words
+    for phrase in ("Throughput", "% against local", "link, Gbit/s", "max_background_jobs 8", "eco"):
+        assert phrase in text, phrase
     assert "modelled" in files[1].read_text()
 
 

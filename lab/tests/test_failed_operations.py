@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import edgejoule
 
-from edgejoule.experiment.failed_operations import complaint, merged, told
+from edgejoule.experiment.failed_operations import complaint, failure_text, merged
 from edgejoule.machine import environment
 from edgejoule.store import Run, Store
 from edgejoule.study import study
@@ -66,8 +66,8 @@ def test_a_run_with_too_many_failed_operations_is_stored_as_failed_with_its_caus
     run, _, said = run_of(tmp_path)
     assert run.status == "failed"
     assert run.responses == ()
-    for words in ("of 20000 operations failed", "failure_share_max = 1 %", "UPDATE BUSY", "database is locked"):
-        assert words in str(run.cause)
+    for phrase in ("of 20000 operations failed", "failure_share_max = 1 %", "UPDATE BUSY", "database is locked"):
+        assert phrase in str(run.cause)
     assert "UPDATE BUSY" in said
 
 
@@ -105,4 +105,4 @@ def test_a_complaint_has_the_count_the_statuses_and_the_commonest_cause() -> Non
 
 def test_causes_of_several_executions_add_up() -> None:
     assert json.dumps(merged([[BUSY], [BUSY]])) == json.dumps([{**BUSY, "count": 600}])
-    assert told(1, 1, []) == "1 of 2 operations failed (50 %)"
+    assert failure_text(1, 1, []) == "1 of 2 operations failed (50 %)"

@@ -32,31 +32,31 @@ class Machine:
         self.loops: dict[str, str] = {}
         self.said: list[str] = []
 
-    def __call__(self, words: Sequence[str]) -> str:
-        self.said.append(" ".join(words))
-        if words[0] == self._fails:
-            raise StoreError(f"{words[0]}: no")
-        return str(getattr(self, words[0].replace(".", "_"))(list(words[1:])) or "")
+    def __call__(self, command: Sequence[str]) -> str:
+        self.said.append(" ".join(command))
+        if command[0] == self._fails:
+            raise StoreError(f"{command[0]}: no")
+        return str(getattr(self, command[0].replace(".", "_"))(list(command[1:])) or "")
 
-    def mkfs_ext4(self, words: list[str]) -> None: ...
+    def mkfs_ext4(self, command: list[str]) -> None: ...
 
-    def losetup(self, words: list[str]) -> str:
-        if words[0] == "--associated":
-            return "".join(f"{d}: [1]:2 ({i})\n" for d, i in self.loops.items() if i == words[1])
-        if words[0] == "--detach":
-            del self.loops[words[1]]
+    def losetup(self, command: list[str]) -> str:
+        if command[0] == "--associated":
+            return "".join(f"{d}: [1]:2 ({i})\n" for d, i in self.loops.items() if i == command[1])
+        if command[0] == "--detach":
+            del self.loops[command[1]]
             return ""
-        if "--direct-io=on" in words and not self._direct:
+        if "--direct-io=on" in command and not self._direct:
             raise StoreError("losetup: Invalid argument")
-        self.loops[f"/dev/loop{len(self.loops)}"] = words[-1]
+        self.loops[f"/dev/loop{len(self.loops)}"] = command[-1]
         return f"/dev/loop{len(self.loops) - 1}\n"
 
-    def mount(self, words: list[str]) -> None:
-        place = words[-1].replace(" ", "\\040")
-        self.mounts.write_text(f"{self.mounts.read_text()}{words[-2]} {place} ext4 rw 0 0\n")
+    def mount(self, command: list[str]) -> None:
+        place = command[-1].replace(" ", "\\040")
+        self.mounts.write_text(f"{self.mounts.read_text()}{command[-2]} {place} ext4 rw 0 0\n")
 
-    def umount(self, words: list[str]) -> None:
-        place = words[0].replace(" ", "\\040")
+    def umount(self, command: list[str]) -> None:
+        place = command[0].replace(" ", "\\040")
         lines = self.mounts.read_text().splitlines(keepends=True)
         self.mounts.write_text("".join(line for line in lines if f" {place} " not in line))
 
@@ -91,13 +91,13 @@ def test_where_the_file_system_below_knows_no_direct_access_the_loop_device_does
 def test_one_that_fails_half_way_leaves_nothing(tmp_path: Path, program: str) -> None:
     machine = Machine(tmp_path, "" if program == "losetup" else program)
     if program == "losetup":
-        machine.losetup = lambda words: "" if words[0] == "--associated" else _no(words)  # type: ignore[method-assign]
+        machine.losetup = lambda command: "" if command[0] == "--associated" else _no(command)  # type: ignore[method-assign]
     with pytest.raises(StoreError):
         made_on(machine, tmp_path / "data").make(FileSystem("ext4"))
     assert (machine.left, list((tmp_path / "data").iterdir())) == ([], [])
 
 
-def _no(words: Sequence[str]) -> str:
+def _no(command: Sequence[str]) -> str:
     raise StoreError("losetup: no")
 
 
@@ -174,7 +174,7 @@ def written(folder: Path, factors: str, fixed: str = "", design: str = "", opera
 
 
 @pytest.mark.parametrize(
-    ("fixed", "words"),
+    ("fixed", "message"),
     [
         ('mount_options = "noatime"', "give filesystem too"),
         ('filesystem = "ext4"\nmount_options = "noatime;reboot"', "with commas"),
@@ -185,11 +185,11 @@ def written(folder: Path, factors: str, fixed: str = "", design: str = "", opera
         ('filesystem = "ext4"', 'which needs load = "run"'),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_reason(tmp_path: Path, fixed: str, words: str) -> None:
-    design = 'load = "block"' if "which needs" in words else ""
+def test_what_cannot_be_is_refused_with_its_reason(tmp_path: Path, fixed: str, message: str) -> None:
+    design = 'load = "block"' if "which needs" in message else ""
     done = CliRunner().invoke(main, ["run", "--dry-run", str(written(tmp_path, "threads = [1]", fixed, design))])
     assert done.exit_code == 2
-    assert words in " ".join(done.output.split())
+    assert message in " ".join(done.output.split())
 
 
 def runs_of(folder: Path, spec: Path) -> Sequence[Run]:

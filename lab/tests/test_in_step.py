@@ -27,12 +27,12 @@ def broken_promises(streams: list[list[dict]]) -> list[str]:
     opened = [e.start["monotonic_ns"] for e in result]
     begun = [e.active_end["active_start_ns"] for e in result]
     settled = [e.settled["monotonic_ns"] for e in result]
-    told = {
+    properties = {
         "all opened before the first worked": max(opened) < min(begun),
         "one after the other": all(a < b for a, b in zip(settled, begun[1:], strict=False)),
         "closed when all had settled": all(e.end["monotonic_ns"] > max(settled) for e in result),
     }
-    return [name for name, kept in told.items() if not kept]
+    return [name for name, kept in properties.items() if not kept]
 
 
 def test_all_open_then_each_works_then_all_close() -> None:
@@ -51,8 +51,8 @@ def disturbed(last_word: str) -> bool:
     count = 3
 
     def standing_still(number: int, hear: Callable[[Event], None]) -> Driver:
-        words = quiet_arguments(0.3, first=number == 0, last=number == count - 1)
-        return Driver([*NOOP, *words], 60, hear, in_step=True)
+        arguments = quiet_arguments(0.3, first=number == 0, last=number == count - 1)
+        return Driver([*NOOP, *arguments], 60, hear, in_step=True)
 
     events = [event for stream in run_in_step(standing_still, count, last_word) for event in stream]
     ends = sorted(event["monotonic_ns"] for event in events if event["event"] == "quiet_end")
@@ -122,7 +122,7 @@ def test_one_that_fails_stops_the_others_and_says_why(fails: int, after: str) ->
         made.append(Failing(number, hear, fails, after))
         return made[-1]
 
-    words = "cannot open" if after == "nothing" else "cannot work"
-    with pytest.raises(DatabaseError, match=words):
+    message = "cannot open" if after == "nothing" else "cannot work"
+    with pytest.raises(DatabaseError, match=message):
         run_in_step(make, 3)
     assert all(driver.stopped for driver in made)

@@ -69,16 +69,16 @@ def sightings(rate_hz: float, kind: ValueKind, noise_w: float, seeds: range) -> 
     return result
 
 
-def holds(found: list[tuple[Sighting, float]], factor: float = 1.0) -> bool:
+def holds(sightings: list[tuple[Sighting, float]], factor: float = 1.0) -> bool:
     """98 of 100 markers are seen, and the k=2 interval of the shift covers in 93 of 100 of these."""
-    seen = [(s, true_s) for s, true_s in found if s.shift_s is not None]
+    seen = [(s, true_s) for s, true_s in sightings if s.shift_s is not None]
     covered = [abs(s.shift_s - true_s) <= 2 * factor * s.uncertainty_s for s, true_s in seen]
-    return bool(len(seen) >= 0.98 * len(found) and np.mean(covered) >= 0.93)
+    return bool(len(seen) >= 0.98 * len(sightings) and np.mean(covered) >= 0.93)
 
 
-def width(found: list[tuple[Sighting, float]]) -> float:
+def width(sightings: list[tuple[Sighting, float]]) -> float:
     """The k=2 half width over the RMS error."""
-    seen = [(s.uncertainty_s, s.shift_s - true_s) for s, true_s in found if s.shift_s is not None]
+    seen = [(s.uncertainty_s, s.shift_s - true_s) for s, true_s in sightings if s.shift_s is not None]
     uncertainty_s, error_s = np.sqrt(np.mean(np.square(seen), axis=0))
     return float(2 * uncertainty_s / error_s)
 
@@ -191,7 +191,7 @@ def test_a_relation_that_is_wrong_does_not_agree_with_the_marker() -> None:
     assert check(right, MARKER).agrees
     late = trace(rng, 100, ValueKind.INSTANT, marked_w(rng), shift_s=0.03, noise_w=0.1)
     assert check(late, MARKER).agrees is False
-    assert "do NOT agree" in check(late, MARKER).words
+    assert "do NOT agree" in check(late, MARKER).description
     hidden = trace(rng, 100, ValueKind.INSTANT, marked_w(rng), shift_s=0.0, noise_w=20)
     assert check(hidden, MARKER).agrees is None
 
@@ -208,9 +208,9 @@ def test_a_devices_clock_is_checked_with_what_its_relation_states() -> None:
     assert result.sighting.shift_s == pytest.approx(-0.019, abs=0.005)
 
 
-@pytest.mark.parametrize(("shift_s", "code", "words"), [(0.0, 0, "they agree"), (0.05, 1, "do NOT agree")])
+@pytest.mark.parametrize(("shift_s", "code", "message"), [(0.0, 0, "they agree"), (0.05, 1, "do NOT agree")])
 def test_the_command_says_whether_trace_and_relation_agree(
-    shift_s: float, code: int, words: str, monkeypatch: pytest.MonkeyPatch
+    shift_s: float, code: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(3)
     power = trace(rng, 100, ValueKind.INSTANT, marked_w(rng), shift_s=shift_s, noise_w=0.1)
@@ -218,9 +218,9 @@ def test_the_command_says_whether_trace_and_relation_agree(
     monkeypatch.setattr(command, "_marked", lambda _: (MARKER, [seen]))
     result = CliRunner().invoke(main, ["clock", "mark", "--meter", "board-profile"])
     assert result.exit_code == code
-    assert words in result.output
-    told = json.loads(CliRunner().invoke(main, ["clock", "mark", "--json"]).output.partition("\nedgejoule:")[0])
-    assert told["channels"][0]["agrees"] is (code == 0)
+    assert message in result.output
+    facts = json.loads(CliRunner().invoke(main, ["clock", "mark", "--json"]).output.partition("\nedgejoule:")[0])
+    assert facts["channels"][0]["agrees"] is (code == 0)
 
 
 def test_a_burst_records_when_the_cpus_were_busy() -> None:

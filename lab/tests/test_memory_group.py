@@ -50,9 +50,9 @@ def test_version_2_gets_its_limit_and_the_controller(tmp_path: Path, base: str) 
 def test_a_command_joins_the_group_before_it_begins(tmp_path: Path) -> None:
     base = version_1(tmp_path)
     with MemoryGroup(64 << 20, tmp_path) as group:
-        words = [*group.command(), "sh", "-c", "echo $$"]
-        told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-        assert (group_of(base) / "cgroup.procs").read_text() == told
+        command = [*group.command(), "sh", "-c", "echo $$"]
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert (group_of(base) / "cgroup.procs").read_text() == output
 
 
 def test_a_group_that_cannot_be_joined_ends_the_command(tmp_path: Path) -> None:

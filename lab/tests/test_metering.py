@@ -124,7 +124,7 @@ def energy_of(domain: Domain, joules: float | None, uncertainty_j: float = 0.1) 
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "words"),
+    ("one", "other", "message"),
     [
         (energy_of(Domain.BOARD, 5.0), energy_of(Domain.BOARD, 5.1), None),
         (energy_of(Domain.BOARD, 5.0), energy_of(Domain.BOARD, 5.2), "together uncertain by 0.14 J"),
@@ -135,10 +135,10 @@ def energy_of(domain: Domain, joules: float | None, uncertainty_j: float = 0.1) 
         (energy_of(Domain.WALL, None), energy_of(Domain.WALL, 5.0), None),
     ],
 )
-def test_disagreement_is_reported_where_both_cannot_be_right(one: Energy, other: Energy, words: str | None) -> None:
+def test_disagreement_is_reported_where_both_cannot_be_right(one: Energy, other: Energy, message: str | None) -> None:
     for pair in ((one, other), (other, one)):
         result = disagreement("x", pair[0], "y", pair[1])
-        assert (result is None) if words is None else (words in (result or ""))
+        assert (result is None) if message is None else (message in (result or ""))
 
 
 def test_mutant_that_takes_no_uncertainty_into_account_is_noticed() -> None:

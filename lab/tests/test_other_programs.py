@@ -19,7 +19,7 @@ import pytest
 from edgejoule.machine import process_clock
 from edgejoule.store import Run, Store
 from edgejoule.study import other_programs
-from edgejoule.study.other_programs import OtherPrograms, ProgramCounters, look
+from edgejoule.study.other_programs import OtherPrograms, ProgramCounters, read_counters
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 LAB, DRIVER, SERVER, OTHER, KTHREADD, WRITEBACK = 100, 101, 102, 900, 2, 30
@@ -68,9 +68,9 @@ class Machine:
         dirtied = sum(self.written.values()) // PAGE
         (self.proc / "vmstat").write_text(f"nr_dirtied {dirtied}\npgpgin {self.read_bytes // 1024}\npgpgout 7\n")
 
-    def look(self) -> ProgramCounters | None:
+    def read(self) -> ProgramCounters | None:
         """The clock of a kernel thread is what its file says: threads of this machine have the same numbers."""
-        return look(self.proc, LAB, self.cpu_s.__getitem__)
+        return read_counters(self.proc, LAB, self.cpu_s.__getitem__)
 
 
 @pytest.fixture(params=[True, False], ids=["children are listed", "children are not listed"])
@@ -84,13 +84,13 @@ def during(machine: Machine, seconds: float, monkeypatch: pytest.MonkeyPatch, **
     """Returns the result after that many seconds with these counters. Idle: unused CPU time."""
     times = iter((1000.0, 1000.0 + seconds))
     monkeypatch.setattr(time, "monotonic", lambda: next(times))
-    begin = machine.look()
+    begin = machine.read()
     for name, value in changes.items():
         setattr(machine, name, {**getattr(machine, name), **value} if isinstance(value, dict) else value)
     used_s = sum(machine.cpu_s.values()) + machine.interrupts_s + machine.ended_children_s
     machine.idle_s = 2 * seconds - used_s
     machine.write()
-    return OtherPrograms.between(begin, machine.look())
+    return OtherPrograms.between(begin, machine.read())
 
 
 def test_a_quiet_machine_flags_nothing(machine, monkeypatch):
@@ -149,14 +149,14 @@ def test_a_counter_that_cannot_be_read_is_missing_and_never_zero(machine, monkey
     (machine.proc / "vmstat").write_text("nr_free_pages 7\n")
     machine.write = lambda write=machine.write: (write(), (machine.proc / "vmstat").unlink())  # type: ignore[method-assign]
     result = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5, OTHER: 9}, written={OTHER: 859 * MB})
-    told = {r.name: (r.value, r.missing_reason) for r in result.responses(1)}
-    assert told["other_write_bytes"][0] is None
-    assert "which process" in str(told["other_write_bytes"][1])
-    assert told["other_cpu_share"][0] == pytest.approx(0.45)
+    responses = {r.name: (r.value, r.missing_reason) for r in result.responses(1)}
+    assert responses["other_write_bytes"][0] is None
+    assert "which process" in str(responses["other_write_bytes"][1])
+    assert responses["other_cpu_share"][0] == pytest.approx(0.45)
 
 
 def test_where_proc_says_nothing_everything_is_missing(tmp_path):
-    result = OtherPrograms.between(look(tmp_path, LAB), look(tmp_path, LAB))
+    result = OtherPrograms.between(read_counters(tmp_path, LAB), read_counters(tmp_path, LAB))
     assert [r.value for r in result.responses(1)] == [None] * 3
     assert result.flags() == []
 
@@ -168,9 +168,9 @@ def test_a_machine_at_rest_may_have_a_tenth_of_its_cpus_in_use(machine, monkeypa
 
 def test_amounts_of_several_executions_are_those_of_one(machine, monkeypatch):
     result = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5, OTHER: 5}, written={OTHER: 80 * MB})
-    told = {r.name: r.value for r in result.responses(4)}
-    assert told["other_write_bytes"] == pytest.approx(20 * MB, abs=PAGE)
-    assert told["other_cpu_share"] == pytest.approx(0.25)
+    responses = {r.name: r.value for r in result.responses(4)}
+    assert responses["other_write_bytes"] == pytest.approx(20 * MB, abs=PAGE)
+    assert responses["other_cpu_share"] == pytest.approx(0.25)
 
 
 SPEC = """\
@@ -232,23 +232,23 @@ def test_a_program_that_computes_and_writes_beside_a_real_study_is_reported_ever
     assert "When the study began, other programs used " in said
     assert "costs the least energy" not in said
     report = (tmp_path / "beside-1.html").read_text()
-    for words in (
+    for phrase in (
         "Other programs took up to ",
         "When the study began, other programs used ",
         "Bytes that other programs",
     ):
-        assert words in report
+        assert phrase in report
     record = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "run-record.schema.json").read_text()))
     record.validate(json.loads(json.dumps(runs[0].record("beside"))))
 
 
 def test_what_the_study_itself_computes_and_writes_is_not_counted_as_other_programs() -> None:
     """A real measurement around a child that works: its time and bytes are the run's own, on a noisy machine too."""
-    begin = look()
+    begin = read_counters()
     work = "import time\nwhile time.process_time() < 0.5: pass\nopen('f', 'wb').write(bytes(8_000_000))"
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:  # /tmp may lie in memory
         subprocess.run([sys.executable, "-c", work], cwd=folder, check=True)
-    result = OtherPrograms.between(begin, look())
+    result = OtherPrograms.between(begin, read_counters())
     assert result.own_cpu_s is not None
     assert result.own_cpu_s > 0.45
     assert result.own_write_bytes is not None
@@ -260,7 +260,7 @@ def test_a_scan_reads_the_counters_wherever_they_stand_in_files_of_several_pages
     lines = "".join(f"nr_counter_{number} {number}\n" for number in range(1000))
     (machine.proc / "vmstat").write_text(f"{lines}nr_dirtied 12\nxpgpgin 9\n{lines}pgpgin 34\npgpgin_more 9\n")
     (machine.proc / str(LAB) / "io").write_text("rchar: 7\nread_bytes: 5\nwrite_bytes: 6\ncancelled_write_bytes: 9\n")
-    result = machine.look()
+    result = machine.read()
     assert result is not None
     assert (result.write_bytes, result.read_bytes) == (12 * PAGE, 34 * 1024)
     assert (result.own_read_bytes, result.own_write_bytes) == (5, 6)
@@ -268,7 +268,7 @@ def test_a_scan_reads_the_counters_wherever_they_stand_in_files_of_several_pages
 
 
 def test_a_scan_of_this_machine_agrees_with_its_files() -> None:
-    result = look()
+    result = read_counters()
     counters = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
     assert result is not None
     assert result.read_bytes == pytest.approx(int(counters["pgpgin"]) * 1024, rel=0.01)
@@ -309,11 +309,11 @@ def test_kernel_threads_that_cannot_be_seen_have_no_time_and_a_program_of_that_n
     machine = Machine(tmp_path)
     machine.cpu_s |= {KTHREADD: 3.0, WRITEBACK: 5.0}
     machine.write()
-    result = machine.look()
+    result = machine.read()
     assert result is not None
     assert result.kernel_s == pytest.approx(8)
     stat = tmp_path / str(KTHREADD) / "stat"
     stat.write_text(stat.read_text().replace(f" {KERNEL_THREAD} ", " 0 "))
-    result = machine.look()
+    result = machine.read()
     assert result is not None
     assert result.kernel_s == 0

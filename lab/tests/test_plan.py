@@ -72,8 +72,8 @@ def test_a_variant_names_its_adapter(tmp_path: Path) -> None:
 def test_the_driver_gets_the_rate_that_a_run_is_planned_with() -> None:
     steps = Spec.model_validate(spec().model_dump() | {"fixed": {"recordcount": 10, "rate": "steps:10@1,20@1"}})
     database = system_of(make_plan(steps)[0])
-    words = database.arguments("run", Path("data"))
-    assert words[words.index("--rate") + 1] == "steps:10@1,20@1"
+    arguments = database.arguments("run", Path("data"))
+    assert arguments[arguments.index("--rate") + 1] == "steps:10@1,20@1"
     assert "--rate" not in database.arguments("load", Path("data"))
 
 

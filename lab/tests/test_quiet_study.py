@@ -95,9 +95,9 @@ def _little_is_looked_at_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "BUSY_WINDOW_S", 0.02)
 
 
-def command(folder: Path, *words: str, code: tuple[int, ...] = (0,)) -> str:
+def command(folder: Path, *arguments: str, code: tuple[int, ...] = (0,)) -> str:
     """What the command printed. 3 is a finished study with flagged runs: a busy machine makes a meter late."""
-    done = command_line.edgejoule(folder, *words, "--store", "store.db")
+    done = command_line.edgejoule(folder, *arguments, "--store", "store.db")
     assert done.returncode in code, (done.stdout, done.stderr)
     return done.stdout
 
@@ -109,9 +109,9 @@ def describe(folder: Path, board: Board) -> None:
     (folder / "slow.toml").write_text(profile.replace("rate_hz = 50", f"rate_hz = {RATE_HZ}"))
 
 
-def study(folder: Path, board: Board, *words: str) -> tuple[Run, RunData]:
+def study(folder: Path, board: Board, *arguments: str) -> tuple[Run, RunData]:
     describe(folder, board)
-    command(folder, "run", "experiment.toml", *words, code=(0, 3))
+    command(folder, "run", "experiment.toml", *arguments, code=(0, 3))
     with Store.open(folder / "store.db") as store:
         run = next(r for r in store.runs(store.find().id) if r.status == "finished")
         return run, store.data(run)
@@ -164,9 +164,9 @@ def test_of_several_executions_the_quiet_stands_around_all_of_them(tmp_path: Pat
     shown = command(tmp_path, "show", "--run", "1")
     assert "settled energy of one execution" in shown
     assert f"of all {run.facts['executions']} executions" in shown
-    told = shown[shown.index("database open, quiet") :].splitlines()[1:3]
+    rows = shown[shown.index("database open, quiet") :].splitlines()[1:3]
     drift_j = max(lines) / run.facts["executions"]
-    assert any(f"{drift_j:.3g}" in line for line in told), "a line of the budget is of one execution, as net is"
+    assert any(f"{drift_j:.3g}" in line for line in rows), "a line of the budget is of one execution, as net is"
 
 
 def test_a_run_without_quiet_windows_says_why_and_never_zero(tmp_path: Path, board: Board) -> None:
@@ -182,16 +182,16 @@ def test_a_run_without_quiet_windows_says_why_and_never_zero(tmp_path: Path, boa
 
 def test_the_time_estimate_has_the_quiet_windows_in_it(tmp_path: Path, board: Board) -> None:
     describe(tmp_path, board)
-    told = command(tmp_path, "run", "experiment.toml", "--dry-run", "--set", "timing.quiet_s=60")
-    assert "60 s with the database open and quiet" in told
-    assert "at least 2:02" in told
+    output = command(tmp_path, "run", "experiment.toml", "--dry-run", "--set", "timing.quiet_s=60")
+    assert "60 s with the database open and quiet" in output
+    assert "at least 2:02" in output
 
 
 def test_a_resumed_study_waits_for_the_idle_power_that_it_began_with(tmp_path: Path, board: Board) -> None:
-    words = ("--set", "timing.cool_down_s_max=0.5", "--set", 'factors.database=["sqlite", "lmdb"]')
-    study(tmp_path, board, *words, "--only", "database=sqlite")
+    arguments = ("--set", "timing.cool_down_s_max=0.5", "--set", 'factors.database=["sqlite", "lmdb"]')
+    study(tmp_path, board, *arguments, "--only", "database=sqlite")
     board.amperes = 0.6
-    command(tmp_path, "run", "experiment.toml", *words, "--resume", code=(3,))
+    command(tmp_path, "run", "experiment.toml", *arguments, "--resume", code=(3,))
     with Store.open(tmp_path / "store.db") as store:
         by_database = {run.levels["database"]: run for run in store.runs(store.find().id)}
     first, resumed = (by_database[name].facts["cool_down"]["idle_power"] for name in ("sqlite", "lmdb"))

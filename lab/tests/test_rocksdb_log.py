@@ -19,11 +19,11 @@ def logged(at_s: float, event: str, **fields: object) -> str:
     return "EVENT_LOG_v1 " + json.dumps({"time_micros": round((BEGIN_S + at_s) * 1e6), "event": event, **fields})
 
 
-def notice(at_s: float, words: str) -> str:
+def notice(at_s: float, message: str) -> str:
     """A warning, which RocksDB writes with the local time."""
     us = round(at_s % 1 * 1e6)
     local = time.strftime("%Y/%m/%d-%H:%M:%S", time.localtime(BEGIN_S + int(at_s)))
-    return f"{local}.{us:06d} 2444 [WARN] [db/column_family.cc:944] [default] {words}"
+    return f"{local}.{us:06d} 2444 [WARN] [db/column_family.cc:944] [default] {message}"
 
 
 STOPPED_BY_FILES = "Stopping writes because we have {} level-0 files"
@@ -106,8 +106,8 @@ def test_a_notice_right_after_the_change_continues_the_stall() -> None:
 
 
 def test_writes_that_are_slowed_down_by_pending_bytes_are_delayed_until_the_next_compaction() -> None:
-    words = "Stalling writes because of estimated pending compaction bytes 70000 rate 16777216"
-    assert stalls([notice(1.0, words), *flush(2, 1.0, 1.1, 1), *compaction(3, 0.9, 1.5, 0)]) == [
+    message = "Stalling writes because of estimated pending compaction bytes 70000 rate 16777216"
+    assert stalls([notice(1.0, message), *flush(2, 1.0, 1.1, 1), *compaction(3, 0.9, 1.5, 0)]) == [
         ("delayed: pending", 1.0, 0.5)
     ]
 

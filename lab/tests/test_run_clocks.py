@@ -136,11 +136,11 @@ def by_exchange(store: Store, *, drift: float = 80e-6) -> tuple[Energy, dict, tu
     return kept(store, remote(clocks, begin_ns), run, begin_ns)
 
 
-def within(found: Energy) -> bool:
+def within(energy: Energy) -> bool:
     """The truth lies in the k=2 interval, and that is narrow enough to resolve an eighth of a second."""
-    assert found.energy_j is not None
-    assert found.uncertainty_k2_j is not None
-    return abs(found.energy_j - TRUE_J) <= found.uncertainty_k2_j < 1
+    assert energy.energy_j is not None
+    assert energy.uncertainty_k2_j is not None
+    return abs(energy.energy_j - TRUE_J) <= energy.uncertainty_k2_j < 1
 
 
 @pytest.mark.parametrize("drift", [80e-6, -350e-6])
@@ -149,10 +149,10 @@ def test_the_joules_of_a_square_load_are_found_by_exchanges_with_the_meters_host
     assert flags == ()
     assert within(result)
     assert "timing" in {line.name for line in result.budget}
-    (told,) = facts["exchanges"]
+    (exchange,) = facts["exchanges"]
     # drift_u allows for what a crystal of DRIFT_UNKNOWN gains within a series, which a busy machine makes longer.
-    allowed = 3 * told["relation"]["drift_u"] * max(1, abs(drift) / DRIFT_UNKNOWN)
-    assert told["relation"]["drift"] == pytest.approx(-drift / (1 + drift), abs=allowed + 1e-9)
+    allowed = 3 * exchange["relation"]["drift_u"] * max(1, abs(drift) / DRIFT_UNKNOWN)
+    assert exchange["relation"]["drift"] == pytest.approx(-drift / (1 + drift), abs=allowed + 1e-9)
     assert facts["meters"][0]["source"] == "exchanges"
 
 
@@ -446,15 +446,15 @@ def test_a_dry_run_counts_the_time_of_the_markers(tmp_path: Path) -> None:
         '[fixed]\nworkload = "workloada"\nrecordcount = 100\nmaxexecutiontime = 1\noperationcount = 0\n'
         "[timing]\nmarker = true\nidle_s = 0.3\n[meter]\nrun_s_min = 0\n[design]\nreplications = 1"
     )
-    told = CliRunner().invoke(main, ["run", str(spec), "--dry-run", *where]).stdout
+    output = CliRunner().invoke(main, ["run", str(spec), "--dry-run", *where]).stdout
     without = CliRunner().invoke(main, ["run", str(spec), "--dry-run", "--set", "timing.marker=false", *where]).stdout
-    assert "a marker burst before and after each run, with 2 s of rest after the first: 7 s of that" in told
+    assert "a marker burst before and after each run, with 2 s of rest after the first: 7 s of that" in output
     assert "marker burst" not in without
-    assert _seconds(told) - _seconds(without) == pytest.approx(2 * BURST_S + REST_S, abs=1)
+    assert _seconds(output) - _seconds(without) == pytest.approx(2 * BURST_S + REST_S, abs=1)
 
 
-def _seconds(told: str) -> int:
-    minutes, seconds = re.search(r"about (\d+):(\d\d)", told).groups()
+def _seconds(output: str) -> int:
+    minutes, seconds = re.search(r"about (\d+):(\d\d)", output).groups()
     return 60 * int(minutes) + int(seconds)
 
 

@@ -34,8 +34,8 @@ RUN = Intervals(at(2), at(3.5), at(4), True)
 GOOD = Quiet(QuietWindows((at(0), at(1)), (at(5), at(6))), QuietWindows((at(1), at(2)), (at(4), at(5))))
 
 
-def values(found: RunEnergies) -> dict[str, float | None]:
-    return {r.name: r.value for r in found.responses}
+def values(energies: RunEnergies) -> dict[str, float | None]:
+    return {r.name: r.value for r in energies.responses}
 
 
 def wrong(quiet: Quiet) -> list[str]:

@@ -169,7 +169,7 @@ def test_settings_may_depend_on_levels(tmp_path: Path) -> None:
         [("sqlite", 1, {}), ("leveldb", 2, {"compression": "none", "bloom_bits": 10})],
         [("leveldb", 2, {"compression": "none", "bloom_bits": 10}), ("sqlite", 1, {})],
     )
-    assert spec.when[0].words() == "database sqlite, workload mixed: threads = 1"
+    assert spec.when[0].describe() == "database sqlite, workload mixed: threads = 1"
     jsonschema.Draft202012Validator(json_schema()).validate(tomllib.loads(GOOD + WHEN))
 
 

@@ -70,7 +70,7 @@ def test_a_spec_states_what_differs_from_its_base(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "arguments"),
     [
         ('[factors]\ndatabase = ["sqlite"]', ['factors.database=["sqlite"]']),
         ("[fixed]\nthreads = 2", ["fixed.threads=2"]),
@@ -81,8 +81,8 @@ def test_a_spec_states_what_differs_from_its_base(tmp_path: Path) -> None:
         ("[timing]\nidle_s = 1\n[design]\nreplications = 2", ["timing.idle_s=1", "design.replications=2"]),
     ],
 )
-def test_a_base_is_merged_as_set_merges(tmp_path: Path, text: str, words: list[str]) -> None:
-    merged, by_set = load_spec(small(tmp_path, text)), load_spec(tmp_path / "base.toml", words)
+def test_a_base_is_merged_as_set_merges(tmp_path: Path, text: str, arguments: list[str]) -> None:
+    merged, by_set = load_spec(small(tmp_path, text)), load_spec(tmp_path / "base.toml", arguments)
     assert merged == by_set
     assert merged.digest() == by_set.digest()
     assert make_plan(merged) == make_plan(by_set)

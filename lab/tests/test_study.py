@@ -76,26 +76,26 @@ class Bench:
         self.folder, self.spec, self.store = folder, folder / "experiment.toml", folder / "results/store.db"
         self.spec.write_text(spec)
 
-    def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-c", "from edgejoule.cli.main import main; main()", *self.words(*words)]
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-c", "from edgejoule.cli.main import main; main()", *self.arguments(*arguments)]
 
-    def words(self, *words: str) -> list[str]:
-        return [*words, *(() if words[0] == "analyse" else ("--store", str(self.store)))]
+    def arguments(self, *given: str) -> list[str]:
+        return [*given, *(() if given[0] == "analyse" else ("--store", str(self.store)))]
 
-    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """The command within this process."""
-        return edgejoule(self.folder, *self.words(*words))
+        return edgejoule(self.folder, *self.arguments(*arguments))
 
-    def process(self, *words: str, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
+    def process(self, *arguments: str, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
         """The command as a user calls it."""
         return subprocess.run(
-            self.command(*words), capture_output=True, text=True, timeout=120, check=False, preexec_fn=before,
+            self.command(*arguments), capture_output=True, text=True, timeout=120, check=False, preexec_fn=before,
             cwd=self.folder, env=os.environ | {"COLUMNS": "200"},
         )  # fmt: skip
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            self.command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder
+            self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder
         )
 
     def counts(self) -> Mapping[str, int]:
@@ -348,8 +348,8 @@ def test_two_studies_do_not_measure_in_one_place(bench: Bench) -> None:
     first = bench.start("run", "experiment.toml", "--set", "fixed.operationcount=50000000")
     try:
         wait_until((bench.folder / "results/snapshots/lock").exists, first)
-        for words in ((), ("--data", "elsewhere")):
-            one_line_error(bench("run", "experiment.toml", *words), 1, "another study is measuring")
+        for arguments in ((), ("--data", "elsewhere")):
+            one_line_error(bench("run", "experiment.toml", *arguments), 1, "another study is measuring")
     finally:
         first.terminate()
         first.communicate(timeout=60)
@@ -437,11 +437,11 @@ def test_a_database_that_cannot_write_ends_the_study_with_its_own_message(bench:
     def limit_file_size() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4_000_000, 4_000_000))
 
-    words = ("--set", 'factors.database=["leveldb"]', "--set", "databases.leveldb.write_buffer_bytes=16000000",
+    arguments = ("--set", 'factors.database=["leveldb"]', "--set", "databases.leveldb.write_buffer_bytes=16000000",
              "--set", "workloads.mixed={readproportion = 0.0, updateproportion = 1.0}")  # fmt: skip
-    finished(bench("run", "experiment.toml", *words, "--set", "fixed.operationcount=100"))
+    finished(bench("run", "experiment.toml", *arguments, "--set", "fixed.operationcount=100"))
     done = bench.process(
-        "run", "experiment.toml", *words, "--set", "fixed.operationcount=20000", before=limit_file_size
+        "run", "experiment.toml", *arguments, "--set", "fixed.operationcount=20000", before=limit_file_size
     )
     one_line_error(done, 1, "leveldb", "File too large")
     with Store.open(bench.store) as store:
@@ -473,8 +473,8 @@ def test_a_run_too_short_for_the_meter_is_executed_several_times_and_says_so(ben
 
 
 def test_a_phase_that_ends_by_time_is_lengthened_for_a_slow_meter(bench: Bench) -> None:
-    words = ("--set", "fixed.operationcount=0", "--set", "fixed.maxexecutiontime=1", "--set", "meter.run_s_min=1.5")
-    finished(bench("run", "experiment.toml", *ONE, *words))
+    arguments = ("--set", "fixed.operationcount=0", "--set", "fixed.maxexecutiontime=1", "--set", "meter.run_s_min=1.5")
+    finished(bench("run", "experiment.toml", *ONE, *arguments))
     with Store.open(bench.store) as store:
         (run,) = store.runs(store.find().id)
     assert "executions" not in run.facts
@@ -482,14 +482,16 @@ def test_a_phase_that_ends_by_time_is_lengthened_for_a_slow_meter(bench: Bench) 
 
 
 @pytest.mark.parametrize(
-    ("words", "phrase"),
+    ("arguments", "phrase"),
     [
         (("--set", "design.load=block"), "share a load"),
         (("--set", "meter.run_s_min=30000"), "more than 500"),
     ],
 )
-def test_a_run_that_can_not_be_made_long_enough_is_refused(bench: Bench, words: tuple[str, ...], phrase: str) -> None:
-    one_line_error(bench("run", "experiment.toml", *ONE, "--set", "meter.run_s_min=5", *words), 1, phrase, "raise")
+def test_a_run_that_can_not_be_made_long_enough_is_refused(
+    bench: Bench, arguments: tuple[str, ...], phrase: str
+) -> None:
+    one_line_error(bench("run", "experiment.toml", *ONE, "--set", "meter.run_s_min=5", *arguments), 1, phrase, "raise")
 
 
 def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str], limit_s: float = 60) -> None:
@@ -515,9 +517,9 @@ def drivers_below(folder: Path) -> list[str]:
     result = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
-            words = entry.read_bytes().decode(errors="replace").split("\0")
-            if "edgejoule-driver" in words[0] and any(str(folder) in w for w in words):
-                result.append(" ".join(words))
+            argv = entry.read_bytes().decode(errors="replace").split("\0")
+            if "edgejoule-driver" in argv[0] and any(str(folder) in w for w in argv):
+                result.append(" ".join(argv))
     return result
 
 
@@ -617,10 +619,10 @@ def test_a_cold_run_finds_an_empty_page_cache_and_says_so(bench_on_disk: Bench) 
 @pytest.mark.root
 def test_a_memory_limit_keeps_the_ratio_of_data_to_memory(bench_on_disk: Bench) -> None:
     bench = bench_on_disk
-    words = (*ONE, "--set", "fixed.recordcount=80000", "--set", "fixed.operationcount=30000")
-    limited = bench("run", "experiment.toml", *words, "--set", "fixed.memory_limit_mb=48")
+    arguments = (*ONE, "--set", "fixed.recordcount=80000", "--set", "fixed.operationcount=30000")
+    limited = bench("run", "experiment.toml", *arguments, "--set", "fixed.memory_limit_mb=48")
     finished(limited)
-    finished(bench("run", "experiment.toml", *words))
+    finished(bench("run", "experiment.toml", *arguments))
     with Store.open(bench.store) as store:
         (tight,), (free,) = (store.runs(e.id) for e in store.experiments())
     memory = tight.facts["memory"]
@@ -665,9 +667,9 @@ def test_the_driver_takes_every_property_a_spec_may_name() -> None:
         "keytype": "integer",
         "zipfian.ranks": "records",
     }
-    words = [w for n, kind in KINDS[CORE].items() for w in ("-p", f"{n}={special.get(n, values[kind])}")]
+    arguments = [w for n, kind in KINDS[CORE].items() for w in ("-p", f"{n}={special.get(n, values[kind])}")]
     done = subprocess.run(
-        [driver_path(), "run", "-db", "noop", "--quiet", *words],
+        [driver_path(), "run", "-db", "noop", "--quiet", *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -791,8 +793,8 @@ def test_only_some_cells_are_done_now_and_the_others_later(bench: Bench) -> None
     assert "2 of 4 runs are not done yet" in first.stdout
     before = bench.finished()
     assert len(before) == 2
-    for words in (["--only", "database=leveldb"], ["--resume", "--only", "database=leveldb"]):
-        again = bench("run", "experiment.toml", *words)
+    for arguments in (["--only", "database=leveldb"], ["--resume", "--only", "database=leveldb"]):
+        again = bench("run", "experiment.toml", *arguments)
         assert again.returncode == 0, again.stderr
         assert "nothing to do: experiment 1 has these runs already (2 of 4 runs finished)" in again.stderr
         assert bench.finished() == before

@@ -49,10 +49,10 @@ def test_a_command_counts_commands_and_is_warmed_up() -> None:
 
 
 def test_the_driver_gets_the_path_of_a_database_that_keeps_data() -> None:
-    words = system_of(planned("sqlite", **{"sqlite.journal_mode": "WAL"})).arguments("run", Path("data"))  # type: ignore[attr-defined]
-    assert {"sqlite.path=data", "sqlite.journal_mode=WAL"} <= set(words)
-    words = system_of(planned("noop")).arguments("run", Path("data"))  # type: ignore[attr-defined]
-    assert not any(word.startswith("noop.path") for word in words)
+    arguments = system_of(planned("sqlite", **{"sqlite.journal_mode": "WAL"})).arguments("run", Path("data"))  # type: ignore[attr-defined]
+    assert {"sqlite.path=data", "sqlite.journal_mode=WAL"} <= set(arguments)
+    arguments = system_of(planned("noop")).arguments("run", Path("data"))  # type: ignore[attr-defined]
+    assert not any(word.startswith("noop.path") for word in arguments)
 
 
 def test_only_a_server_that_the_user_runs_has_a_host_of_the_user() -> None:

@@ -36,8 +36,8 @@ def written(folder: Path, text: str) -> Path:
 def test_every_workload_that_comes_with_the_driver_can_be_named(tmp_path: Path, path: Path) -> None:
     (run,) = make_plan(load_spec(written(tmp_path, f'file = "{path.name}"'), ["design.replications=1"]))
     assert run.kind in KINDS
-    words = system_of(run).arguments("run", tmp_path)
-    assert (f"workload={run.kind}" in words) == (run.kind != CORE)
+    arguments = system_of(run).arguments("run", tmp_path)
+    assert (f"workload={run.kind}" in arguments) == (run.kind != CORE)
 
 
 def test_what_stands_beside_the_file_wins(tmp_path: Path) -> None:

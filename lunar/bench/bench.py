@@ -25,10 +25,10 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 ALL_SECTIONS = SECTIONS | {"layers": layers}
 
 
-def note(words: str) -> None:
+def note(text: str) -> None:
     """What is under way, on a terminal; nothing elsewhere."""
     if sys.stderr.isatty():
-        print(f"\r{words[:100]}\033[K", end="", file=sys.stderr, flush=True)
+        print(f"\r{text[:100]}\033[K", end="", file=sys.stderr, flush=True)
 
 
 def stop(number: int, frame: FrameType | None) -> None:

@@ -69,10 +69,10 @@ class BlockTrace:
         acknowledged = recorded.rfind("lunar-bench acknowledged")
         if begin < 0 or not begin < acknowledged < end:
             raise BenchError("the kernel's trace has no marks")
-        for found in ISSUED.finditer(recorded, begin, end):
-            request = found[1], int(found[3]), int(found[4])
+        for match in ISSUED.finditer(recorded, begin, end):
+            request = match[1], int(match[3]), int(match[4])
             self.lines += requests_of(*request)
-            if found.end() < acknowledged:
+            if match.end() < acknowledged:
                 self.acknowledged.append(request)
 
 

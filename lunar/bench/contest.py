@@ -45,11 +45,11 @@ class Bench:
         self.program = program
         self.loops = loops
 
-    def call(self, *words: str) -> Any:
+    def call(self, *arguments: str) -> Any:
         """One call; its JSON."""
-        done = subprocess.run([self.program, *words], capture_output=True, text=True, check=False)
+        done = subprocess.run([self.program, *arguments], capture_output=True, text=True, check=False)
         if done.returncode:
-            raise BenchError(done.stderr.strip() or f"lunar-bench {' '.join(words)}: {done.returncode}")
+            raise BenchError(done.stderr.strip() or f"lunar-bench {' '.join(arguments)}: {done.returncode}")
         return json.loads(done.stdout)
 
     def run(self, case: Case, work: Sequence[str]) -> list[Reading]:

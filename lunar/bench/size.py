@@ -67,8 +67,8 @@ def cached(build: Path, name: str) -> str:
     cache = build / "CMakeCache.txt"
     if not cache.exists():
         raise SizeError(f"{build} has not been built: run make firmware")
-    found = re.search(rf"^{name}:[A-Z]+=(.*)$", cache.read_text(), re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(rf"^{name}:[A-Z]+=(.*)$", cache.read_text(), re.MULTILINE)
+    return match[1] if match else ""
 
 
 def read_archive(tools: str, path: Path, known: dict[str, tuple[str, str]]) -> Archive:
@@ -112,8 +112,8 @@ def ram_of(tools: str, flags: list[str]) -> dict[str, int]:
         made = Path(directory) / "sizes.o"
         include = f"-I{LUNAR / 'include'}"
         printed(f"{tools}gcc", *flags, "-std=c11", include, "-c", Path(directory) / "sizes.c", "-o", made)
-        found = re.findall(r"^\S+ (\S+) [BbCDS] s(\d+)$", printed(f"{tools}nm", "-S", made), re.MULTILINE)
-    sizes = {int(number): int(size, 16) for size, number in found}
+        symbols = re.findall(r"^\S+ (\S+) [BbCDS] s(\d+)$", printed(f"{tools}nm", "-S", made), re.MULTILINE)
+    sizes = {int(number): int(size, 16) for size, number in symbols}
     return {name: sizes[i] for i, name in enumerate(wanted)}
 
 
@@ -161,7 +161,7 @@ def print_table(targets: list[Target], known: dict[str, tuple[str, str]]) -> Non
 
 def faults(targets: list[Target]) -> list[str]:
     """What breaks a promise, and by how much the paper's sizes are missed."""
-    found = []
+    faults = []
     for target in targets:
         for name, archive in target.archives.items():
             where = f"{target.name}, {name}"
@@ -169,14 +169,14 @@ def faults(targets: list[Target]) -> list[str]:
             if name == "sql":
                 foreign = {symbol for symbol in foreign if not ARITHMETIC.fullmatch(symbol)}
             if foreign:
-                found.append(f"{where}: needs {', '.join(sorted(foreign))} from outside")
+                faults.append(f"{where}: needs {', '.join(sorted(foreign))} from outside")
             if archive.static_ram:
-                found.append(f"{where}: {archive.static_ram} bytes of static RAM, expected none")
+                faults.append(f"{where}: {archive.static_ram} bytes of static RAM, expected none")
             paper = BARS[name][0]
             over = sum(archive.files.values()) - paper * KIB if paper else 0
             if over > 0:
-                found.append(f"{where}: {over:.0f} bytes more than the paper's {paper} KB")
-    return found
+                faults.append(f"{where}: {over:.0f} bytes more than the paper's {paper} KB")
+    return faults
 
 
 def main(builds: list[str]) -> int:
@@ -195,10 +195,10 @@ def main(builds: list[str]) -> int:
         print("SQL: and libgcc's arithmetic where the processor has none, not counted above")
     if any(SAVE_RESTORE.fullmatch(symbol) for symbol in outside):
         print("-msave-restore: and libgcc's routines that save registers, not counted above")
-    found = faults(targets)
-    for fault in found:
+    complaints = faults(targets)
+    for fault in complaints:
         print(fault)
-    return 1 if found else 0
+    return 1 if complaints else 0
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ BENCH = Path(__file__).parents[1] / "bench" / "bench.py"
 BUFFERS, SKEWS, ENGINES = 2, 3, 4  # lunar, with a query cache, two journals of SQLite
 
 
-def quick(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, BENCH, "--quick", *words]
+def quick(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, BENCH, "--quick", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 

@@ -21,18 +21,18 @@ READINGS = "CREATE TABLE readings (id INTEGER PRIMARY KEY, place TEXT, heat REAL
 ROWS = "INSERT INTO readings VALUES (1, 'roof', 20.5, TRUE), (2, 'cellar', 12, TRUE), (3, NULL, NULL, FALSE);"
 
 
-def run(*words: str | Path, stdin: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([LUNAR, *words], input=stdin, capture_output=True, text=True, timeout=60)
+def run(*arguments: str | Path, stdin: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([LUNAR, *arguments], input=stdin, capture_output=True, text=True, timeout=60)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
 
-def out(*words: str | Path, stdin: str = "") -> str:
-    return run(*words, stdin=stdin).stdout
+def out(*arguments: str | Path, stdin: str = "") -> str:
+    return run(*arguments, stdin=stdin).stdout
 
 
-def complaint(*words: str | Path, stdin: str = "", code: int = 1) -> str:
-    return run(*words, stdin=stdin, code=code).stderr
+def complaint(*arguments: str | Path, stdin: str = "", code: int = 1) -> str:
+    return run(*arguments, stdin=stdin, code=code).stderr
 
 
 @pytest.fixture
@@ -175,10 +175,10 @@ def test_a_damaged_volume_is_reported_and_what_can_be_read_is_saved(image: Path)
         assert saved.read_text().count("\n") == rows + 1
     damage(image, b"row 2000")
     text = complaint(image, f".export long {saved}")
-    told = re.search(r"cannot be read to its end: .*\n  .*saved.csv has the rows before that: (\d+)", text)
-    assert told is not None
-    assert 0 < int(told[1]) < 2000
-    assert saved.read_text().count("\n") == int(told[1]) + 1
+    match = re.search(r"cannot be read to its end: .*\n  .*saved.csv has the rows before that: (\d+)", text)
+    assert match is not None
+    assert 0 < int(match[1]) < 2000
+    assert saved.read_text().count("\n") == int(match[1]) + 1
 
 
 def test_another_process_is_kept_out(image: Path) -> None:
@@ -339,10 +339,10 @@ def test_a_full_volume_says_so_and_works_again_after_a_drop(tmp_path: Path) -> N
     run("--format", "--size", "1M", image, "CREATE TABLE t (k INTEGER PRIMARY KEY, v TEXT)")
     text = complaint(image, f".import {csv} t")
     assert "the device is full; delete rows or drop a table" in text
-    told = re.search(r"line (\d+): .*\n  rows of the file in the table: (\d+), ", text)
-    assert told is not None
-    assert int(told[1]) == int(told[2]) + 2
-    assert out(image, "SELECT COUNT(*) FROM t") == f"{told[2]}\n"
+    match = re.search(r"line (\d+): .*\n  rows of the file in the table: (\d+), ", text)
+    assert match is not None
+    assert int(match[1]) == int(match[2]) + 2
+    assert out(image, "SELECT COUNT(*) FROM t") == f"{match[2]}\n"
     run(image, "DROP TABLE t", READINGS + ROWS, ".check")
 
 
@@ -353,10 +353,10 @@ def test_a_host_without_room_is_reported_and_what_was_committed_stays(tmp_path: 
     limited = f"trap '' XFSZ; ulimit -f 6000; {LUNAR} {image} '.import {csv} t'"  # writes fail beyond 6 MB
     text = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, timeout=60).stderr
     assert "File too large" in text
-    told = re.search(r"rows of the file in the table: (\d+), ", text)
-    assert told is not None
-    assert 1000 <= int(told[1]) < 8000
-    assert out(image, "SELECT COUNT(*) FROM t", ".check").startswith(f"{told[1]}\nok")
+    match = re.search(r"rows of the file in the table: (\d+), ", text)
+    assert match is not None
+    assert 1000 <= int(match[1]) < 8000
+    assert out(image, "SELECT COUNT(*) FROM t", ".check").startswith(f"{match[1]}\nok")
 
 
 def test_the_largest_rows_and_long_statements_work(image: Path) -> None:
@@ -415,11 +415,11 @@ def test_ctrl_c_takes_back_the_statement(tmp_path: Path, mode: str) -> None:
 class Terminal:
     """An interactive session in a pseudo-terminal."""
 
-    def __init__(self, *words: str | Path, home: Path) -> None:
+    def __init__(self, *arguments: str | Path, home: Path) -> None:
         environment = {**os.environ, "HOME": str(home), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
         self.pid, self.descriptor = pty.fork()
         if self.pid == 0:
-            os.execve(LUNAR, [str(LUNAR), *map(str, words)], environment)
+            os.execve(LUNAR, [str(LUNAR), *map(str, arguments)], environment)
         self.seen = ""
 
     def wait_for(self, text: str) -> str:

@@ -65,14 +65,14 @@ def examine(folder: Path, seconds: float, root: Path = Path("/")) -> Examination
     return Examination(whole.facts, tuple(_advice(whole)))
 
 
-def _fact(group: str, name: str, value: Any, why: str, words: str | None = None) -> Fact:
+def _fact(group: str, name: str, value: Any, why: str, text: str | None = None) -> Fact:
     if value is None:
         return Fact(group, name, None, "", why)
-    return Fact(group, name, value, str(value) if words is None else words)
+    return Fact(group, name, value, str(value) if text is None else text)
 
 
-def _machine(found: Mapping[str, Any]) -> Iterator[Fact]:
-    machine, system = found["machine"], found["system"]
+def _machine(facts: Mapping[str, Any]) -> Iterator[Fact]:
+    machine, system = facts["machine"], facts["system"]
     nowhere = "neither a device tree nor DMI names it"
     yield _fact("machine", "board", machine["board"], nowhere)
     yield _fact("machine", "processor", machine["processor"], "/proc/cpuinfo does not name it")
@@ -87,28 +87,28 @@ def _machine(found: Mapping[str, Any]) -> Iterator[Fact]:
     yield _fact("system", "busy_share", busy, "/proc/stat cannot be read", _percent(busy))
 
 
-def _processor(found: Mapping[str, Any], root: Path) -> Iterator[Fact]:
+def _processor(facts: Mapping[str, Any], root: Path) -> Iterator[Fact]:
     clock = _read(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
     yield _fact("processor", "clock_source", clock, "no clocksource in /sys")
-    frequency = found["frequency"]
+    frequency = facts["frequency"]
     hidden = "/sys has no cpufreq: the kernel, or the host of a virtual machine, hides it"
     yield _fact("processor", "governor", frequency["governor"], hidden)
     for name in ("khz_now", "khz_max"):
         khz = _number(frequency[name])
         yield _fact("processor", name, khz, hidden, f"{(khz or 0) / 1000:,.0f} MHz")
-    temperatures = found["temperature_c"]
-    words = ", ".join(f"{zone} {degrees:g} °C" for zone, degrees in (temperatures or {}).items())
-    yield _fact("processor", "temperature_c", temperatures, "/sys has no thermal zone with a reading", words)
+    temperatures = facts["temperature_c"]
+    text = ", ".join(f"{zone} {degrees:g} °C" for zone, degrees in (temperatures or {}).items())
+    yield _fact("processor", "temperature_c", temperatures, "/sys has no thermal zone with a reading", text)
     bits = environment.throttled_bits(root)
     no_bits = "only the firmware of a Raspberry Pi reports under-voltage and throttling, and this machine has none"
     yield _fact("processor", "throttled_bits", bits, no_bits, _throttled_text(bits or 0))
 
 
 def _throttled_text(bits: int) -> str:
-    now = [words for bit, words in environment.THROTTLED_NOW.items() if bits & (1 << bit)]
-    since = [words for bit, words in environment.THROTTLED_NOW.items() if bits & (1 << (bit + 16))]
-    told = [f"now: {', '.join(now)}"] * bool(now) + [f"since the start: {', '.join(since)}"] * bool(since)
-    return f"{bits:#x}: {'; '.join(told) or 'nothing held it back'}"
+    now = [meaning for bit, meaning in environment.THROTTLED_NOW.items() if bits & (1 << bit)]
+    since = [meaning for bit, meaning in environment.THROTTLED_NOW.items() if bits & (1 << (bit + 16))]
+    states = [f"now: {', '.join(now)}"] * bool(now) + [f"since the start: {', '.join(since)}"] * bool(since)
+    return f"{bits:#x}: {'; '.join(states) or 'nothing held it back'}"
 
 
 def _peripherals(root: Path) -> Iterator[Fact]:
@@ -123,8 +123,8 @@ def _peripherals(root: Path) -> Iterator[Fact]:
         if (status := _read(d / "status"))
     }
     hdmi = {name: status for name, status in connectors.items() if name.startswith("HDMI")} or None
-    words = ", ".join(f"{name} {status}" for name, status in (hdmi or {}).items())
-    yield _fact("peripherals", "hdmi", hdmi, "/sys/class/drm names no HDMI connector", words)
+    text = ", ".join(f"{name} {status}" for name, status in (hdmi or {}).items())
+    yield _fact("peripherals", "hdmi", hdmi, "/sys/class/drm names no HDMI connector", text)
     bus = root / "sys/bus/usb/devices"
     devices = [_read(d / "product") or d.name for d in sorted(bus.glob("[0-9]*-[0-9]*")) if ":" not in d.name]
     yield _fact(
@@ -135,16 +135,16 @@ def _peripherals(root: Path) -> Iterator[Fact]:
 
 def _radios(root: Path) -> list[tuple[str, bool]]:
     """Returns (type, on) for every radio that the kernel lists."""
-    found = []
+    facts = []
     for radio in sorted((root / "sys/class/rfkill").glob("rfkill*")):
         kind, soft, hard = (_read(radio / name) for name in ("type", "soft", "hard"))
         if kind:
-            found.append((kind, soft != "1" and hard != "1"))
-    return found
+            facts.append((kind, soft != "1" and hard != "1"))
+    return facts
 
 
-def _storage(found: Mapping[str, Any], seconds: float) -> Iterator[Fact]:
-    storage = found["storage"]
+def _storage(facts: Mapping[str, Any], seconds: float) -> Iterator[Fact]:
+    storage = facts["storage"]
     unmounted = "/proc/mounts does not name it"
     yield _fact("storage", "path", storage["path"], "")
     yield _fact("storage", "device", storage["device"], unmounted)
@@ -161,8 +161,8 @@ def _storage(found: Mapping[str, Any], seconds: float) -> Iterator[Fact]:
 def _speed(name: str, speed: Speed, over: str) -> Fact:
     if speed.per_s is None:
         return Fact("storage", name, None, "", speed.why)
-    words = f"{speed.per_s:,.0f} a second{over}; median {speed.median_us:,.0f} µs, 99 % within {speed.p99_us:,.0f} µs"
-    return Fact("storage", name, round(speed.per_s, 1), words)
+    text = f"{speed.per_s:,.0f} a second{over}; median {speed.median_us:,.0f} µs, 99 % within {speed.p99_us:,.0f} µs"
+    return Fact("storage", name, round(speed.per_s, 1), text)
 
 
 def _meter() -> Iterator[Fact]:

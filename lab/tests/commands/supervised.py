@@ -17,8 +17,8 @@ TOKEN_VARIABLE = "EDGEJOULE_TEST_TOKEN"
 def command(folder: Path, *argv: str | bytes, token: str = "", stdin: Path | None = None) -> SupervisedCommand:
     """A command in that folder; its output goes to `output` there. Its descendants carry the token."""
     env = {"PATH": os.environ["PATH"], TOKEN_VARIABLE: token}
-    words = [os.fsdecode(word) for word in argv]
-    return SupervisedCommand(words, env, folder, stdin, folder / "output")
+    command = [os.fsdecode(word) for word in argv]
+    return SupervisedCommand(command, env, folder, stdin, folder / "output")
 
 
 def python(folder: Path, code: str, token: str = "") -> SupervisedCommand:
@@ -34,12 +34,12 @@ def new_token() -> str:
 def alive(token: str) -> list[int]:
     """The processes that carry the token; zombies have no environment any more."""
     wanted = f"{TOKEN_VARIABLE}={token}".encode()
-    found = []
+    pids = []
     for environ in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):  # ended meanwhile
             if wanted in environ.read_bytes().split(b"\0"):
-                found.append(int(environ.parent.name))
-    return found
+                pids.append(int(environ.parent.name))
+    return pids
 
 
 def all_ended(token: str, within_s: float = 10) -> bool:
@@ -55,7 +55,7 @@ def all_ended(token: str, within_s: float = 10) -> bool:
 def await_processes(token: str, count: int, within_s: float = 10) -> list[int]:
     """Waits until that many processes carry the token."""
     deadline_s = time.monotonic() + within_s
-    while len(found := alive(token)) < count:
-        assert time.monotonic() < deadline_s, f"{len(found)} of {count} processes have started"
+    while len(pids := alive(token)) < count:
+        assert time.monotonic() < deadline_s, f"{len(pids)} of {count} processes have started"
         time.sleep(0.01)
-    return found
+    return pids

@@ -52,12 +52,12 @@ class Bench:
         self.folder = folder
         (folder / "experiment.toml").write_text(f"{head}[workloads.x]\n{workload}\n")
 
-    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return edgejoule(self.folder, *words, "--store", "store.db")
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return edgejoule(self.folder, *arguments, "--store", "store.db")
 
-    def run(self, *words: str, code: Sequence[int] = (0, 3)) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, code: Sequence[int] = (0, 3)) -> subprocess.CompletedProcess[str]:
         """Measure; 3: a busy machine's runs are flagged."""
-        done = self("run", "experiment.toml", "--meter", "board-profile", *words)
+        done = self("run", "experiment.toml", "--meter", "board-profile", *arguments)
         assert done.returncode in code, done.stdout[-2000:] + done.stderr[-3000:]
         return done
 
@@ -178,8 +178,8 @@ def test_a_process_that_the_command_leaves_behind_is_ended_and_counted(tmp_path:
 
 def test_setup_and_cleanup_run_once_and_prepare_and_conclude_around_every_run(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    words = "\n".join(f'{key} = "echo {key} >> {log}"' for key in ("setup", "prepare", "conclude", "cleanup"))
-    workload = f'command = ["sh", "-c", "echo command >> {log}"]\nwarmup = 1\n{words}'
+    keys = "\n".join(f'{key} = "echo {key} >> {log}"' for key in ("setup", "prepare", "conclude", "cleanup"))
+    workload = f'command = ["sh", "-c", "echo command >> {log}"]\nwarmup = 1\n{keys}'
     Bench(tmp_path, workload, HEAD.replace("replications = 1", "replications = 2")).run()
     each = ["prepare", "command", "conclude"]
     assert log.read_text().split() == ["setup", *each * 3, "cleanup"]
@@ -295,8 +295,8 @@ def test_a_study_of_commands_resumes_and_its_bundle_is_analysed_elsewhere_withou
     assert bench("export", "--bundle", "bundle.zip").returncode == 0
     other = edgejoule(tmp_path, "import", "bundle.zip", "--store", "other.db")
     assert other.returncode == 0, other.stderr
-    for words in (["show"], ["report", "-o", "again.html"], ["export", "--csv"]):
-        done = edgejoule(tmp_path, *words, "--store", "other.db")
+    for arguments in (["show"], ["report", "-o", "again.html"], ["export", "--csv"]):
+        done = edgejoule(tmp_path, *arguments, "--store", "other.db")
         assert done.returncode == 0, done.stderr
     assert "size" in edgejoule(tmp_path, "export", "--csv", "--store", "other.db").stdout.splitlines()[0]
     assert len(log.read_text().split()) == ran
@@ -324,10 +324,10 @@ def test_json_in_an_output_is_read_by_its_path(tmp_path: Path) -> None:
 EXAMPLES = REPOSITORY / "experiments/commands"
 
 
-def example(folder: Path, name: str, *words: str) -> list[Run]:
+def example(folder: Path, name: str, *arguments: str) -> list[Run]:
     short = ("--set", "design.replications=1", "--set", "timing.idle_s=0.25", "--set", "meter.run_s_min=0")
     spec, store = str(EXAMPLES / name), str(folder / "store.db")
-    done = edgejoule(folder, "run", spec, "--store", store, "--meter", "board-profile", *short, *words)
+    done = edgejoule(folder, "run", spec, "--store", store, "--meter", "board-profile", *short, *arguments)
     assert done.returncode in (0, 3), done.stdout[-2000:] + done.stderr[-3000:]
     with Store.open(Path(store)) as opened:
         return opened.runs(opened.find().id)
@@ -381,11 +381,11 @@ def test_report_and_show_of_a_command_say_nothing_of_databases_and_operations(tm
     assert "A run of x takes " in done.stdout
     assert " of CPU time and lasts " in done.stdout
     page = (tmp_path / "report.html").read_text().partition("<details><summary>experiment.toml")[0]
-    for words in ("sleep 0.05; echo printed", "What a run used", "context switches", "whose start takes"):
-        assert words in page
-    for words in ("no database", "ops/s", "operation", "acknowledge", "Databases", "latency", "driver"):
+    for phrase in ("sleep 0.05; echo printed", "What a run used", "context switches", "whose start takes"):
+        assert phrase in page
+    for phrase in ("no database", "ops/s", "operation", "acknowledge", "Databases", "latency", "driver"):
         text = page.partition("<body>")[2]
-        assert words not in text, text[max(0, text.find(words) - 200) : text.find(words) + 200]
+        assert phrase not in text, text[max(0, text.find(phrase) - 200) : text.find(phrase) + 200]
     shown = bench("show", "--run", "1").stdout
     assert "command: sleep 0.05; echo printed" in shown
     assert "the output ends with:\n  printed" in shown
@@ -469,9 +469,9 @@ def test_a_command_lives_within_its_memory_limit(tmp_path: Path) -> None:
 def test_ctrl_c_ends_the_command_and_leaves_a_store_that_resumes(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     bench = Bench(tmp_path, f'command = "echo $$ > {pid}; test -e {tmp_path}/ready || sleep 60"')
-    words = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", "run", "experiment.toml"]
-    words += ["--meter", "board-profile", "--store", "store.db"]
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as study_:
+    command = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", "run", "experiment.toml"]
+    command += ["--meter", "board-profile", "--store", "store.db"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as study_:
         end = time.monotonic() + 60
         while not (pid.is_file() and pid.read_text().strip()) and time.monotonic() < end:
             time.sleep(0.05)
@@ -499,8 +499,8 @@ def test_differing_setups_take_turns_and_each_cell_has_its_own(tmp_path: Path) -
     log = tmp_path / "log"
 
     def workload(name: str) -> str:
-        words = {key: f"echo {key}-{name} >> {log}" for key in ("command", "setup", "cleanup")}
-        return "\n".join(f'{key} = "{text}"' for key, text in words.items())
+        keys = {key: f"echo {key}-{name} >> {log}" for key in ("command", "setup", "cleanup")}
+        return "\n".join(f'{key} = "{text}"' for key, text in keys.items())
 
     head = HEAD.replace('["x"]', '["x", "y"]').replace("replications = 1", "replications = 2")
     head = head.replace("[timing]", 'order = "one-after-another"\n[timing]')

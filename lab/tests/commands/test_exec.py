@@ -37,19 +37,19 @@ def _little_is_looked_at_beforehand() -> Iterator[None]:
         yield
 
 
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return edgejoule(folder, "exec", "--meter", "board-profile", *words)
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return edgejoule(folder, "exec", "--meter", "board-profile", *arguments)
 
 
-def measured(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def measured(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """3: a busy machine's runs are flagged."""
-    done = run(folder, *words)
+    done = run(folder, *arguments)
     assert done.returncode in (0, 3), done.stdout[-2000:] + done.stderr[-3000:]
     return done
 
 
-def refused(folder: Path, *words: str) -> tuple[int, str]:
-    done = run(folder, *words)
+def refused(folder: Path, *arguments: str) -> tuple[int, str]:
+    done = run(folder, *arguments)
     return done.returncode, done.stderr.strip().splitlines()[-1]
 
 
@@ -62,8 +62,8 @@ def test_two_commands_give_an_ordinary_experiment(tmp_path: Path) -> None:
     with Store.open(tmp_path / "results/store.db") as store:
         assert store.find().counts == {"finished": 4}
     assert (tmp_path / "c.csv").read_text().count("\n") == 3
-    for words in (("show",), ("report",), ("export", "--csv")):
-        assert edgejoule(tmp_path, *words).returncode == 0, words
+    for arguments in (("show",), ("report",), ("export", "--csv")):
+        assert edgejoule(tmp_path, *arguments).returncode == 0, arguments
 
 
 def test_with_a_meter_energy_decides_and_its_joules_are_power_times_time(
@@ -107,9 +107,9 @@ def test_the_document_of_json_holds_every_run(tmp_path: Path) -> None:
 
 
 def test_the_experiment_of_a_dry_run_is_the_one_that_exec_measures(tmp_path: Path) -> None:
-    words = ("-r", "1", "sleep 0.05")
-    (tmp_path / "e.toml").write_text(run(tmp_path, "--dry-run", *words).stdout)
-    measured(tmp_path, *words)
+    arguments = ("-r", "1", "sleep 0.05")
+    (tmp_path / "e.toml").write_text(run(tmp_path, "--dry-run", *arguments).stdout)
+    measured(tmp_path, *arguments)
     done = edgejoule(tmp_path, "run", "e.toml", "--resume")
     assert "nothing to resume" in done.stderr or "nothing to do" in done.stderr
     assert edgejoule(tmp_path, "run", "e.toml").returncode in (0, 3)
@@ -121,8 +121,8 @@ def test_the_experiment_of_a_dry_run_is_the_one_that_exec_measures(tmp_path: Pat
 def test_brackets_and_lines_of_a_command_are_shown_as_they_are(tmp_path: Path) -> None:
     done = measured(tmp_path, "-r", "1", "echo '[/bold]'\nsleep 0.05")
     assert "echo '[/bold]' sleep 0.05" in done.stdout
-    for words in (("list",), ("show",), ("report",)):
-        assert edgejoule(tmp_path, *words).returncode == 0, words
+    for arguments in (("list",), ("show",), ("report",)):
+        assert edgejoule(tmp_path, *arguments).returncode == 0, arguments
     command = [
         sys.executable,
         "-c",
@@ -170,7 +170,7 @@ def test_a_command_that_fails_is_no_value_and_the_message_says_how_to_see_more(t
 
 
 def test_advice_is_given_only_where_it_helps(tmp_path: Path) -> None:
-    for words, phrase in (
+    for arguments, phrase in (
         (("kill -9 $$ # exit code 3",), "killed by SIGKILL"),
         (("--ignore-failure", "kill -9 $$"), "killed by SIGKILL"),
         (("--setup", "exit 3", "sleep 0.05"), "setup"),
@@ -178,7 +178,7 @@ def test_advice_is_given_only_where_it_helps(tmp_path: Path) -> None:
         (("--conclude", "exit 3", "sleep 0.7"), "conclude failed"),
         (("--cleanup", "exit 3", "sleep 0.05"), "cleanup"),
     ):
-        code, message = refused(tmp_path, "-r", "1", *words)
+        code, message = refused(tmp_path, "-r", "1", *arguments)
         assert (code, phrase in message) == (1, True), message
         assert "keeps such runs" not in message, message
 
@@ -187,11 +187,11 @@ def test_a_folder_that_was_deleted_is_one_clear_line(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     script = "import os; os.rmdir(os.getcwd()); from edgejoule.cli.main import main; main()"
-    for words in (("exec", "-r", "1", "sleep 0.05"), ("exec", "--", "sleep", "1")):
+    for arguments in (("exec", "-r", "1", "sleep 0.05"), ("exec", "--", "sleep", "1")):
         gone.mkdir(exist_ok=True)
-        command = [sys.executable, "-c", script, *words]
+        command = [sys.executable, "-c", script, *arguments]
         done = subprocess.run(command, cwd=gone, capture_output=True, text=True, check=False)
-        assert done.stderr == "edgejoule: the current folder was deleted; change to another one\n", words
+        assert done.stderr == "edgejoule: the current folder was deleted; change to another one\n", arguments
         assert done.returncode == 1
 
 
@@ -255,8 +255,8 @@ def test_an_export_into_a_folder_that_is_not_there_is_refused_before_anything_is
 
 def test_an_interrupted_study_goes_on_with_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exec_spec, "IDLE_S", 0.5)  # as in the other process
-    words = ["exec", "--meter", "board-profile", "-r", "4", "--", "sleep", "0.5"]
-    command = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", *words]
+    arguments = ["exec", "--meter", "board-profile", "-r", "4", "--", "sleep", "0.5"]
+    command = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", *arguments]
     done = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     store = tmp_path / "results/store.db"
     end = time.monotonic() + 60
@@ -267,8 +267,8 @@ def test_an_interrupted_study_goes_on_with_resume(tmp_path: Path, monkeypatch: p
     _, message = done.communicate(timeout=30)
     assert (done.returncode, "--resume goes on" in message) == (130, True), message
     before = _finished(store)
-    words[1:1] = ["--resume"]
-    assert edgejoule(tmp_path, *words).returncode in (0, 3)
+    arguments[1:1] = ["--resume"]
+    assert edgejoule(tmp_path, *arguments).returncode in (0, 3)
     assert 1 <= before < _finished(store) == 4
 
 

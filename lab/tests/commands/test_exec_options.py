@@ -21,16 +21,16 @@ from edgejoule.experiment.read import spec_of_text
 from edgejoule.meters.base import Method
 
 
-def dry(folder: Path, *words: str) -> dict[str, object]:
+def dry(folder: Path, *arguments: str) -> dict[str, object]:
     """The experiment that the command line makes."""
-    done = edgejoule(folder, "exec", "--dry-run", "--meter", "board-profile", *words)
+    done = edgejoule(folder, "exec", "--dry-run", "--meter", "board-profile", *arguments)
     assert done.returncode == 0, done.stderr
     spec_of_text(done.stdout, folder / "exec.toml")
     return toml_text.loads(done.stdout)
 
 
-def refused(folder: Path, *words: str) -> str:
-    done = edgejoule(folder, "exec", "--dry-run", "--meter", "board-profile", *words)
+def refused(folder: Path, *arguments: str) -> str:
+    done = edgejoule(folder, "exec", "--dry-run", "--meter", "board-profile", *arguments)
     assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
     return done.stderr.strip().splitlines()[-1]
 
@@ -135,7 +135,7 @@ def test_only_declared_variables_are_stored(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("words", "phrase"),
+    ("arguments", "phrase"),
     [
         ((), "no command: give 'COMMAND' in quotes"),
         (("a", "--", "b"), "not both"),
@@ -172,8 +172,10 @@ def test_only_declared_variables_are_stored(tmp_path: Path, monkeypatch: pytest.
         (("--env", "NO_SUCH_VARIABLE", "a"), "is not set here"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_with_what_was_expected(tmp_path: Path, words: tuple[str, ...], phrase: str) -> None:
-    assert phrase in refused(tmp_path, *words)
+def test_what_cannot_be_is_refused_with_what_was_expected(
+    tmp_path: Path, arguments: tuple[str, ...], phrase: str
+) -> None:
+    assert phrase in refused(tmp_path, *arguments)
 
 
 def test_a_plan_of_three_commands_with_two_values_has_six_cells_in_each_block(tmp_path: Path) -> None:

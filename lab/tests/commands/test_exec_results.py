@@ -36,10 +36,10 @@ def _without_random_halves() -> Iterator[None]:
 LONG = ("gzip -k -9 --force /some/long/path/input.bin", "zstd -q -k --force /some/long/path/input.bin")
 
 
-def shown(found: Result, width: int, *, terminal: bool = True) -> str:
+def shown(result: Result, width: int, *, terminal: bool = True) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=terminal, color_system=None, highlight=False)
-    show(console, found)
+    show(console, result)
     return out.getvalue()
 
 
@@ -82,17 +82,17 @@ def test_every_case_has_its_sentence(
 
 
 def test_figures_without_a_ratio_are_compared_in_a_sentence(tmp_path: Path) -> None:
-    found = case(tmp_path, TWO)
-    alike = replace(found, rows=tuple(replace(row, ratio=None, ratio_ci=None, tied=True) for row in found.rows))
+    result = case(tmp_path, TWO)
+    alike = replace(result, rows=tuple(replace(row, ratio=None, ratio_ci=None, tied=True) for row in result.rows))
     assert verdict(alike).endswith("between 2 commands shows, in figures that have no ratio.")
 
 
 def test_other_programs_and_a_control_that_differs_leave_no_verdict(tmp_path: Path) -> None:
-    found = case(tmp_path, TWO)
-    assert found.decides is not None
-    disturbed = replace(found, decides=replace(found.decides, unusable="other programs"))
+    result = case(tmp_path, TWO)
+    assert result.decides is not None
+    disturbed = replace(result, decides=replace(result.decides, unusable="other programs"))
     assert verdict(disturbed) == "Other programs disturbed these runs, so energy (counted) is not compared."
-    differs = replace(found, floor=NoiseFloor(1.1, (1.05, 1.15), differs=True))
+    differs = replace(result, floor=NoiseFloor(1.1, (1.05, 1.15), differs=True))
     assert (
         verdict(differs) == "The control differs from its own command in energy (counted): these runs decide nothing."
     )
@@ -113,36 +113,36 @@ LOPSIDED = [0.005, 2.58, 0.004, 2.61]
 
 
 def test_a_mean_is_arithmetic_everywhere_and_energy_is_mean_power_times_wall_time(tmp_path: Path) -> None:
-    found = case(tmp_path, {"a": 1.0}, runs=4, series={"a": LOPSIDED}, watts=(1, 3, 1, 2))
-    (row,) = to_json(found)["results"]
+    result = case(tmp_path, {"a": 1.0}, runs=4, series={"a": LOPSIDED}, watts=(1, 3, 1, 2))
+    (row,) = to_json(result)["results"]
     responses = row["responses"]
     assert responses["cpu_s"]["mean"] == pytest.approx(sum(LOPSIDED) / 4)
     assert row["mean"] == responses["active_s"]["mean"] == pytest.approx(1.1 * sum(LOPSIDED) / 4)
     assert responses["power_mean_w"]["mean"] * row["mean"] == pytest.approx(responses["energy_j"]["mean"])
-    (line,) = csv.DictReader(io.StringIO(exported(found, "csv")))
+    (line,) = csv.DictReader(io.StringIO(exported(result, "csv")))
     assert float(line["cpu_s"]) == pytest.approx(sum(LOPSIDED) / 4)
-    assert "1.4 ± 2.6" in shown(found, 200), "wall time, with two digits of the mean at least"
-    assert "make more runs" in verdict(found)
+    assert "1.4 ± 2.6" in shown(result, 200), "wall time, with two digits of the mean at least"
+    assert "make more runs" in verdict(result)
 
 
 def test_the_interval_of_a_mean_has_the_spread_of_the_first_stage_alone(tmp_path: Path) -> None:
-    found = case(tmp_path, {"a": 0.5}, runs=None, spread=0.1)
-    values = [value for run in found.runs_of(found.rows[0]) if (value := run.value("active_s")) is not None]
+    result = case(tmp_path, {"a": 0.5}, runs=None, spread=0.1)
+    values = [value for run in result.runs_of(result.rows[0]) if (value := run.value("active_s")) is not None]
     assert len(values) > 10
     first = describe(values[:10]).sd
     assert first is not None
-    mean, (low, high) = found.rows[0].mean("active_s") or 0, found.rows[0].cells["active_s"].ci or (0, 0)
+    mean, (low, high) = result.rows[0].mean("active_s") or 0, result.rows[0].cells["active_s"].ci or (0, 0)
     assert mean == pytest.approx(statistics.fmean(values))
     assert high - mean == pytest.approx(mean - low)
     assert high - mean == pytest.approx(2.262157 * first / len(values) ** 0.5)
 
 
 def test_a_ratio_is_that_of_geometric_means_and_the_page_says_so(tmp_path: Path) -> None:
-    found = case(tmp_path, TWO, runs=4, series={"a one": [2, 3, 2, 3], "b one": [1, 1, 1.1, 0.9]})
+    result = case(tmp_path, TWO, runs=4, series={"a one": [2, 3, 2, 3], "b one": [1, 1, 1.1, 0.9]})
     geometric = statistics.geometric_mean([2, 3, 2, 3]) / statistics.geometric_mean([1, 1, 1.1, 0.9])
-    assert found.rows[0].ratio == pytest.approx(geometric)
-    assert "Means are arithmetic, so amounts add up; ratios are those of geometric means." in shown(found, 120)
-    assert "geometric" in to_json(found)["definitions"]["ratio_to_best"]
+    assert result.rows[0].ratio == pytest.approx(geometric)
+    assert "Means are arithmetic, so amounts add up; ratios are those of geometric means." in shown(result, 120)
+    assert "geometric" in to_json(result)["definitions"]["ratio_to_best"]
 
 
 SHELL = {"shell": "/bin/sh", "start_s": 1e-3, "cpu_s": 8e-4}
@@ -154,26 +154,26 @@ SHELL = {"shell": "/bin/sh", "start_s": 1e-3, "cpu_s": 8e-4}
 def test_a_command_not_distinguishable_from_its_shells_start_has_no_ratio_and_no_letter(
     tmp_path: Path, short: list[float]
 ) -> None:
-    found = case(tmp_path, TWO, runs=4, series={"a one": [0.5, 0.51, 0.52, 0.5], "b one": short}, shell=SHELL)
-    document = to_json(found)
+    result = case(tmp_path, TWO, runs=4, series={"a one": [0.5, 0.51, 0.52, 0.5], "b one": short}, shell=SHELL)
+    document = to_json(result)
     assert [(r["ratio_to_best"], r["ratio_ci"]) for r in document["results"]] == [(None, None)] * 2
     assert [r["resolved"] for r in document["results"]] == [True, False]
     assert document["results"][1]["letters"] is None
-    rows = list(csv.DictReader(io.StringIO(exported(found, "csv"))))
+    rows = list(csv.DictReader(io.StringIO(exported(result, "csv"))))
     assert [row["ratio_to_best"] for row in rows] == ["", ""]
-    assert verdict(found) == (
+    assert verdict(result) == (
         "No ratio of energy (counted): b one is shorter than its shell's start resolves; use -N or repeat more."
     )
-    assert "×" not in shown(found, 120)
+    assert "×" not in shown(result, 120)
     alone = case(tmp_path / "x", {"b one": 1}, runs=4, series={"b one": short}, shell=SHELL)
     assert verdict(alone) == "b one is shorter than its shell's start resolves; use -N or repeat more."
 
 
 def test_a_control_with_an_interval_that_holds_0_gives_no_noise_floor(tmp_path: Path) -> None:
     series = {"a one": [0.01, 5.0, 0.02], "b one": [0.5, 0.51, 0.52], "a one (control)": [4.0, 0.01, 0.02]}
-    found = case(tmp_path, {**TWO, "a one (control)": 1}, control=True, runs=3, series=series)
-    assert found.floor is None
-    assert verdict(found) == "No ratio of energy (counted): the 95 % interval of a one holds 0; make more runs."
+    result = case(tmp_path, {**TWO, "a one (control)": 1}, control=True, runs=3, series=series)
+    assert result.floor is None
+    assert verdict(result) == "No ratio of energy (counted): the 95 % interval of a one holds 0; make more runs."
 
 
 def test_the_start_of_the_shell_is_shown_with_its_cpu_time(tmp_path: Path) -> None:
@@ -186,30 +186,30 @@ def test_the_start_of_the_shell_is_shown_with_its_cpu_time(tmp_path: Path) -> No
 
 def test_means_that_disagree_with_the_ratios_decide_nothing(tmp_path: Path) -> None:
     series = {"a one": [1.0, 1.01, 1.0, 1.01, 1.0, 1.01, 1.0, 1.01], "b one": [0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 8.0]}
-    found = case(tmp_path, TWO, runs=8, series=series)
-    worse = replace(found, rows=tuple(replace(r, tied=r.label != "a one", resolved=True) for r in found.rows))
+    result = case(tmp_path, TWO, runs=8, series=series)
+    worse = replace(result, rows=tuple(replace(r, tied=r.label != "a one", resolved=True) for r in result.rows))
     assert verdict(worse).endswith("arithmetic and geometric means disagree.")
 
 
 def test_wall_time_that_differs_where_cpu_time_does_not_is_said_in_a_second_line(tmp_path: Path) -> None:
-    found = case(tmp_path, SAME, method=Method.MODELLED, wall={"b one": 1.4})
-    text = shown(found, 120)
+    result = case(tmp_path, SAME, method=Method.MODELLED, wall={"b one": 1.4})
+    text = shown(result, 120)
     assert "No difference in CPU time between a one and b one shows" in text
     assert "a one takes the least wall time; b one takes 1.4" in text
-    assert to_json(found)["verdict_wall_time"] == text.strip().splitlines()[-1]
+    assert to_json(result)["verdict_wall_time"] == text.strip().splitlines()[-1]
     assert to_json(case(tmp_path / "x", SAME))["verdict_wall_time"] is None
 
 
 def test_flags_of_one_kind_are_one_line_with_their_range(tmp_path: Path) -> None:
-    found = case(tmp_path, {"a": 0.5}, runs=3)
+    result = case(tmp_path, {"a": 0.5}, runs=3)
     runs = [
         replace(run, flags=(f"other programs took {share}% of the CPU", "throttled")[: 1 + i])
-        for i, (run, share) in enumerate(zip(found.runs, ("83", "98", "9.5"), strict=True))
+        for i, (run, share) in enumerate(zip(result.runs, ("83", "98", "9.5"), strict=True))
     ]
-    found = replace(found, runs=runs)
+    result = replace(result, runs=runs)
     line = "other programs took 9.5–98% of the CPU"
-    assert to_json(found)["flags"] == [{"flag": line, "runs": 3}, {"flag": "throttled", "runs": 2}]
-    assert f"! 3 of 3 runs: {line}\n! 2 of 3 runs: throttled" in shown(found, 120)
+    assert to_json(result)["flags"] == [{"flag": line, "runs": 3}, {"flag": "throttled", "runs": 2}]
+    assert f"! 3 of 3 runs: {line}\n! 2 of 3 runs: throttled" in shown(result, 120)
 
 
 def test_a_difference_above_100_percent_is_a_factor() -> None:
@@ -223,20 +223,20 @@ def test_names_that_begin_alike_are_numbered() -> None:
 
 
 def test_the_noise_floor_is_what_the_same_command_may_differ_by(tmp_path: Path) -> None:
-    found = case(tmp_path, {**TWO, "a one (control)": 0.5}, control=True)
-    assert found.floor is not None
-    assert not found.floor.differs
-    assert found.floor.share == pytest.approx(max(found.floor.ratio_ci[1], 1 / found.floor.ratio_ci[0]) - 1)
-    assert "Noise floor: 2." in shown(found, 120)
-    assert [row.control for row in found.rows] == [False, False, True]
-    assert "b one takes the least" in verdict(found), "the control is no candidate"
+    result = case(tmp_path, {**TWO, "a one (control)": 0.5}, control=True)
+    assert result.floor is not None
+    assert not result.floor.differs
+    assert result.floor.share == pytest.approx(max(result.floor.ratio_ci[1], 1 / result.floor.ratio_ci[0]) - 1)
+    assert "Noise floor: 2." in shown(result, 120)
+    assert [row.control for row in result.rows] == [False, False, True]
+    assert "b one takes the least" in verdict(result), "the control is no candidate"
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_a_line_a_command_is_as_wide_as_the_terminal(tmp_path: Path, width: int) -> None:
     names = (*LONG, f"{LONG[0]} (control)")
-    found = case(tmp_path, dict(zip(names, (0.5, 0.2, 0.5), strict=True)), control=True)
-    lines = shown(found, width).splitlines()
+    result = case(tmp_path, dict(zip(names, (0.5, 0.2, 0.5), strict=True)), control=True)
+    lines = shown(result, width).splitlines()
     assert max(map(len, lines)) <= width, max(lines, key=len)
     bars = [line for line in lines if "█" in line]
     assert len(bars) == 3
@@ -262,9 +262,9 @@ def test_a_pipe_gets_whole_lines_and_no_colours(tmp_path: Path) -> None:
 
 
 def test_the_precision_that_the_budget_gave_is_printed(tmp_path: Path) -> None:
-    found = case(tmp_path, {"a": 0.5}, runs=None, spread=0.2)
-    assert "the budget of 60 s holds 40, which gives ±" in shown(found, 200)
-    (first, second) = found.looks
+    result = case(tmp_path, {"a": 0.5}, runs=None, spread=0.2)
+    assert "the budget of 60 s holds 40, which gives ±" in shown(result, 200)
+    (first, second) = result.looks
     assert (first["total"], second["capped"]) == (60, True)
     assert second["precision"] > 1.05
 
@@ -287,7 +287,7 @@ def test_a_value_ends_at_the_second_digit_of_its_uncertainty() -> None:
 
 
 def test_the_phases_of_a_command_have_the_means_of_its_runs(tmp_path: Path) -> None:
-    found = case(tmp_path, {"a": 0.5}, runs=2)
+    result = case(tmp_path, {"a": 0.5}, runs=2)
     phase = {
         "name": "load",
         "duration_s": 0.4,
@@ -298,16 +298,16 @@ def test_the_phases_of_a_command_have_the_means_of_its_runs(tmp_path: Path) -> N
     }
     runs = [
         replace(run, facts={**run.facts, "phases": [phase, {**phase, "name": "work", "duration_s": 0.2 * (i + 1)}]})
-        for i, run in enumerate(found.runs)
+        for i, run in enumerate(result.runs)
     ]
-    found = replace(found, runs=runs)
-    load, work = found.phases(found.rows[0])
+    result = replace(result, runs=runs)
+    load, work = result.phases(result.rows[0])
     assert (load.name, work.duration_s) == ("load", pytest.approx(0.3))
-    lines = shown(found, 80).splitlines()
+    lines = shown(result, 80).splitlines()
     start = lines.index("Phases, the mean of all runs")
     assert [line.split()[0] for line in lines[start + 5 : start + 7]] == ["load", "work"]
     assert "2.00 ± 0.20" in lines[start + 5]
-    assert to_json(found)["results"][0]["phases"][0]["energy_j"] == 2.0
+    assert to_json(result)["results"][0]["phases"][0]["energy_j"] == 2.0
 
 
 def test_a_long_command_keeps_its_begin_and_its_end() -> None:
@@ -317,17 +317,17 @@ def test_a_long_command_keeps_its_begin_and_its_end() -> None:
 
 
 def test_the_exports_agree_with_what_is_shown(tmp_path: Path) -> None:
-    found = case(tmp_path, {"make -j {n} | cat": 0.5}, lists=[("n", "1,2")])
-    document = json.loads(exported(found, "json"))
-    assert document == json.loads(json.dumps(to_json(found)))
+    result = case(tmp_path, {"make -j {n} | cat": 0.5}, lists=[("n", "1,2")])
+    document = json.loads(exported(result, "json"))
+    assert document == json.loads(json.dumps(to_json(result)))
     assert [r["command"] for r in document["results"]] == ["make -j 1 | cat", "make -j 2 | cat"]
     assert document["results"][1]["parameters"] == {"n": 2}
     assert len(document["results"][0]["times"]) == 12
     assert document["results"][0]["responses"]["energy_j"]["method"] == "counted"
-    assert document["verdict"] == verdict(found)
-    rows = list(csv.DictReader(io.StringIO(exported(found, "csv"))))
+    assert document["verdict"] == verdict(result)
+    rows = list(csv.DictReader(io.StringIO(exported(result, "csv"))))
     assert [row["parameter_n"] for row in rows] == ["1", "2"]
     assert float(rows[0]["energy_j.counted"]) == document["results"][0]["responses"]["energy_j"]["mean"]
-    table = exported(found, "markdown")
+    table = exported(result, "markdown")
     assert "| energy counted [J k = 2] |" in table
     assert "`make -j 1 \\| cat`" in table

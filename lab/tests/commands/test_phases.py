@@ -29,14 +29,14 @@ def mark(at_s: float, name: str, written: int | None = 0) -> PhaseMark:
 
 
 def test_a_phase_lasts_until_the_next_one_or_the_end() -> None:
-    found = phases(repetition(mark(1, "load", 100), mark(4, "query", 700)))
-    assert [(p.name, p.start_ns, p.end_ns) for p in found] == [("load", S, 4 * S), ("query", 4 * S, 10 * S)]
-    assert [p.write_bytes for p in found] == [600, 300]
+    result = phases(repetition(mark(1, "load", 100), mark(4, "query", 700)))
+    assert [(p.name, p.start_ns, p.end_ns) for p in result] == [("load", S, 4 * S), ("query", 4 * S, 10 * S)]
+    assert [p.write_bytes for p in result] == [600, 300]
 
 
 def test_an_empty_name_ends_a_phase_without_a_next_one() -> None:
-    found = phases(repetition(mark(1, "load"), mark(4, ""), mark(6, "query")))
-    assert [(p.name, p.start_ns, p.end_ns) for p in found] == [("load", S, 4 * S), ("query", 6 * S, 10 * S)]
+    result = phases(repetition(mark(1, "load"), mark(4, ""), mark(6, "query")))
+    assert [(p.name, p.start_ns, p.end_ns) for p in result] == [("load", S, 4 * S), ("query", 6 * S, 10 * S)]
 
 
 def test_bytes_that_were_not_read_are_missing() -> None:

@@ -137,9 +137,9 @@ def test_marks_that_a_killed_program_left_are_removed_and_those_of_a_living_one_
         "made = Supervised(SupervisedCommand(['x'], {}, Path('.'), None, None), timeout_s=1); made._make_marks()\n"
     )
     for ending in (left, "sys.stdout.write('made'); sys.stdout.flush(); sys.stdin.read()"):
-        words = [sys.executable, "-c", making + ending]
+        command = [sys.executable, "-c", making + ending]
         environment = {**os.environ, "TMPDIR": str(tmp_path)}
-        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         assert process.stdout is not None
         process.stdout.read(4)
         if ending == left:
@@ -306,8 +306,8 @@ def test_kept_descendants_run_until_they_are_stopped(tmp_path: Path) -> None:
 def reports_of(folder: Path, *argv: str) -> list[str]:
     """What the supervisor reports of a command that it is asked to end after a short time."""
     with (folder / "reports").open("w+") as reports, contextlib.suppress(subprocess.TimeoutExpired):
-        words = [str(supervisor_path()), f"--report-fd={reports.fileno()}", *argv]
-        with subprocess.Popen(words, cwd=folder, pass_fds=(reports.fileno(),)) as process:
+        command = [str(supervisor_path()), f"--report-fd={reports.fileno()}", *argv]
+        with subprocess.Popen(command, cwd=folder, pass_fds=(reports.fileno(),)) as process:
             try:
                 process.wait(timeout=2)
             finally:

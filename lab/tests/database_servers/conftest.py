@@ -21,9 +21,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
     started: list[DatabaseServer] = []
 
     def one(name: str, folder: str = "server", **options: Any) -> DatabaseServer:
-        found = SERVERS[name].found()
-        if not found.available:
-            pytest.fail(f"{found.why}: {found.fix}")
+        installed = SERVERS[name].installation()
+        if not installed.available:
+            pytest.fail(f"{installed.why}: {installed.fix}")
         asked = {key.replace("__", "."): value for key, value in options.items()}
         server = SERVERS[name](tmp_path / folder, asked)
         started.append(server)

@@ -67,16 +67,16 @@ class Study:
         text = SPEC.format(database=database, factor=factor, fixed=fixed, workload=workload)
         (folder / "experiment.toml").write_text(text)
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", "run", "experiment.toml"]
         return subprocess.Popen(
-            [*command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+            [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
             env=os.environ | {"COLUMNS": "200"},
         )  # fmt: skip
 
-    def run(self, *words: str, limit_s: float = 300) -> tuple[int, str]:
+    def run(self, *arguments: str, limit_s: float = 300) -> tuple[int, str]:
         """Exit code and what was said, which must not take beyond its deadline."""
-        with self.start(*words) as process:
+        with self.start(*arguments) as process:
             out, errors = process.communicate(timeout=limit_s)
         assert "Traceback" not in errors, errors
         return process.returncode, out + errors
@@ -90,8 +90,8 @@ class Study:
             return [dict(event) for event in store.data(run).events]
 
     def record(self, run: Run) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(json.dumps(run.record("served")))
-        return told
+        record: dict[str, Any] = json.loads(json.dumps(run.record("served")))
+        return record
 
     def server_under_load(self, process: subprocess.Popen[str]) -> Record:
         """That of the first run, some operations into it."""
@@ -108,18 +108,18 @@ class Study:
         files = [str(file) for file in self.folder.glob(f"**/{FILE}")]
         for entry in Path("/proc").glob("[0-9]*/cmdline"):
             try:
-                words = entry.read_bytes()
+                argv = entry.read_bytes()
             except OSError:
                 continue
-            if str(self.folder).encode() in words:
-                files.append(words.decode(errors="replace"))
+            if str(self.folder).encode() in argv:
+                files.append(argv.decode(errors="replace"))
         return files
 
 
 def until(holds: Callable[[], Any], process: subprocess.Popen[str], most_s: float = 120) -> Any:
     end = time.monotonic() + most_s
-    while not (found := holds()):
+    while not (holders := holds()):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < end
         time.sleep(0.02)
-    return found
+    return holders

@@ -33,12 +33,12 @@ def all_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def here(monkeypatch: pytest.MonkeyPatch, names: list[str]) -> None:
     """Only these servers, with their clients; starting none, it matters to no test what the machine has."""
-    told = {
+    properties = {
         name: dataclasses.replace(a, available=name in names, fix=None if name in names else f"no {name}: install it")
         for name, a in adapters().items()
         if name in SERVERS
     }
-    monkeypatch.setattr(databases, "adapters", lambda: adapters() | told)
+    monkeypatch.setattr(databases, "adapters", lambda: adapters() | properties)
 
 
 def plan_of(database: str | list[str], **fixed: Any) -> tuple[Spec, list[PlannedRun]]:
@@ -62,8 +62,8 @@ def test_the_durability_of_a_study_is_redis_s_persistence(class_: str, persisten
 
 @pytest.mark.parametrize(("class_", "value"), [("none", "off"), ("process", "on"), ("power", "on")])
 def test_the_durability_of_a_study_is_postgresql_s_commit_and_fsync(class_: str, value: str) -> None:
-    found = settings_of("postgres", durability=class_)
-    assert (found["synchronous_commit"], found["fsync"]) == (value, value)
+    settings = settings_of("postgres", durability=class_)
+    assert (settings["synchronous_commit"], settings["fsync"]) == (value, value)
 
 
 def test_a_study_without_durability_leaves_every_server_as_it_is_by_default() -> None:
@@ -113,9 +113,9 @@ def test_more_copies_than_nodes_are_refused(database: str) -> None:
 def test_a_study_of_a_server_whose_python_package_is_missing_names_the_extra(
     monkeypatch: pytest.MonkeyPatch, database: str, package: str
 ) -> None:
-    found = importlib.util.find_spec
+    find_spec = importlib.util.find_spec
     monkeypatch.undo()
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else found(name))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else find_spec(name))
     monkeypatch.setattr(f"edgejoule.database_servers.{database}.program", lambda name: "/bin/true")
     adapters.cache_clear()
     try:

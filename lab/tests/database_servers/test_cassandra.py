@@ -54,8 +54,8 @@ def test_one_node_keeps_its_rows_over_a_restart_and_a_restore(start: Start, tmp_
         ask(server, "SELEKT 1")
     assert server.await_settled(60).complete
     assert {work.kind for work in server.work()} >= {"flush"}
-    words = Path(f"/proc/{server.processes[0].pid}/cmdline").read_bytes().decode().split("\0")
-    assert {"-Xmx430m", "-Xmn142m"} <= set(words)
+    argv = Path(f"/proc/{server.processes[0].pid}/cmdline").read_bytes().decode().split("\0")
+    assert {"-Xmx430m", "-Xmn142m"} <= set(argv)
     timeout = "SELECT value FROM system_views.settings WHERE name = 'read_request_timeout'"
     assert ask(server, timeout) == [{"value": "60000ms"}]
     usage = server.usage()

@@ -31,11 +31,11 @@ class Client:
 
     def __init__(self, server: DatabaseServer, folder: Path, command: str, *more: str) -> None:
         limits = {f"{name}_ms": LIMIT_MS for name in ("reconnect", "timeout", "connect_timeout")}
-        told = {**server.connection(), **limits}
-        words = [word for name, value in told.items() for word in ("-p", f"{server.name}.{name}={value}")]
+        properties = {**server.connection(), **limits}
+        arguments = [word for name, value in properties.items() for word in ("-p", f"{server.name}.{name}={value}")]
         self._log = folder / f"{command}.jsonl"
         self.process = subprocess.Popen(
-            [driver_path(), command, "-db", server.name, "-p", "recordcount=100", *words, *more, "-threads", "2",
+            [driver_path(), command, "-db", server.name, "-p", "recordcount=100", *arguments, *more, "-threads", "2",
              "--interval-ms", "50", "-json", self._log],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip

@@ -45,23 +45,23 @@ class UsersRedis:
             assert time.monotonic() < end
             time.sleep(0.02)
 
-    def asked(self, *words: str) -> Any:
+    def asked(self, *arguments: str) -> Any:
         try:
             with connected(self.port, password=PASSWORD) as client:
-                return client.execute_command(*words)
+                return client.execute_command(*arguments)
         except redis.ConnectionError:
             return None
 
     def reads(self) -> bool:
         """Has somebody read a record?"""
-        told = self.asked("INFO", "commandstats")
-        return "cmdstat_hmget" in told or "cmdstat_hgetall" in told
+        statistics = self.asked("INFO", "commandstats")
+        return "cmdstat_hmget" in statistics or "cmdstat_hgetall" in statistics
 
     def load(self) -> None:
-        told = {"host": LOOPBACK, "port": self.port, "password_file": self.right}
-        words = [word for name, value in told.items() for word in ("-p", f"redis.{name}={value}")]
+        properties = {"host": LOOPBACK, "port": self.port, "password_file": self.right}
+        arguments = [word for name, value in properties.items() for word in ("-p", f"redis.{name}={value}")]
         subprocess.run(
-            [driver_path(), "load", "-db", "redis", "-p", "recordcount=500", "-p", "dataintegrity=true", *words],
+            [driver_path(), "load", "-db", "redis", "-p", "recordcount=500", "-p", "dataintegrity=true", *arguments],
             check=True, capture_output=True,
         )  # fmt: skip
 
@@ -103,14 +103,14 @@ def test_every_run_works_on_what_the_user_has_loaded(folder: Path, users_redis: 
     for run in runs:
         jsonschema.validate(study.record(run), schema)
         server = run.facts["server"]
-        told: dict[str, Any] = {r.name: r.value for r in run.responses}
+        values: dict[str, Any] = {r.name: r.value for r in run.responses}
         assert server["version"] == users_redis.asked("INFO", "server")["redis_version"]
         assert server["settings"]["port"] == str(users_redis.port)
         assert PASSWORD not in json.dumps(study.record(run))
         cpu_us = server["cpu_s"] * 1e6 / 2000
-        assert told["server_cpu_us_per_op"] == pytest.approx(cpu_us, rel=0.01)
-        assert told["cpu_us_per_op"] == pytest.approx(told["server_cpu_us_per_op"] + told["client_cpu_us_per_op"])
-        assert told["server_rss_peak_mb"] is None
+        assert values["server_cpu_us_per_op"] == pytest.approx(cpu_us, rel=0.01)
+        assert values["cpu_us_per_op"] == pytest.approx(values["server_cpu_us_per_op"] + values["client_cpu_us_per_op"])
+        assert values["server_rss_peak_mb"] is None
         assert server["rss_peak_bytes"] is None
     assert (users_redis.asked("CONFIG", "GET", "*"), users_redis.asked("DBSIZE")) == before
     assert users_redis.process.poll() is None
@@ -136,7 +136,7 @@ def test_nothing_is_loaded_there(folder: Path, users_redis: UsersRedis) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "words"),
+    ("more", "message"),
     [
         (f'"redis.password" = "{PASSWORD}"', "say where its password is, by redis.password_env or redis.password_file"),
         ("insertproportion = 0.1", "rows that a run inserts or deletes would be there for the next"),
@@ -145,12 +145,12 @@ def test_nothing_is_loaded_there(folder: Path, users_redis: UsersRedis) -> None:
     ],
 )
 def test_what_only_a_server_of_the_study_takes_is_refused(
-    folder: Path, users_redis: UsersRedis, more: str, words: str
+    folder: Path, users_redis: UsersRedis, more: str, message: str
 ) -> None:
     fixed = users_redis.fixed(password=False) + "\n" + more
     code, said = Study(folder, "redis", fixed=fixed).run()
     assert code == 2
-    assert words in " ".join(said.split())
+    assert message in " ".join(said.split())
 
 
 def test_rows_that_the_user_has_not_loaded_are_reported_with_the_remedy(folder: Path, users_redis: UsersRedis) -> None:
@@ -215,8 +215,8 @@ def test_a_server_that_answers_too_late_fails_the_run_that_it_kept_waiting(
 def test_a_postgres_of_the_user(folder: Path, start: Start) -> None:
     needs("postgres")
     server = start("postgres")
-    told = [word for name, value in server.connection().items() for word in ("-p", f"postgres.{name}={value}")]
-    load = [str(driver_path()), "load", "-db", "postgres", "-p", "recordcount=500", *told]
+    arguments = [word for name, value in server.connection().items() for word in ("-p", f"postgres.{name}={value}")]
+    load = [str(driver_path()), "load", "-db", "postgres", "-p", "recordcount=500", *arguments]
     subprocess.run(load, check=True, capture_output=True)
     fixed = "\n".join(f'"postgres.{name}" = {json.dumps(value)}' for name, value in server.connection().items())
     study = Study(folder, "postgres", fixed=fixed)

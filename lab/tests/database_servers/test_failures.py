@@ -28,11 +28,13 @@ def two_runs(folder: Path, **more: str) -> Study:
 
 
 @pytest.mark.parametrize(
-    ("number", "words"),
+    ("number", "message"),
     [(signal.SIGKILL, "redis was killed by SIGKILL"), (signal.SIGSTOP, "redis stands still (SIGSTOP)")],
     ids=["killed", "paused"],
 )
-def test_the_run_fails_with_the_cause_and_the_plan_goes_on(tmp_path: Path, number: signal.Signals, words: str) -> None:
+def test_the_run_fails_with_the_cause_and_the_plan_goes_on(
+    tmp_path: Path, number: signal.Signals, message: str
+) -> None:
     study = two_runs(tmp_path)
     with study.start("--keep-going") as process:
         os.kill(study.server_under_load(process).processes[0].pid, number)
@@ -43,7 +45,7 @@ def test_the_run_fails_with_the_cause_and_the_plan_goes_on(tmp_path: Path, numbe
     assert "Traceback" not in errors
     first, second = study.runs()
     assert first.status == "failed"
-    assert str(first.cause).startswith(words)
+    assert str(first.cause).startswith(message)
     assert "its log ends: " in str(first.cause)
     kept = Path(str(first.cause).rpartition("; whole logs: ")[2])
     assert "Ready to accept connections" in (tmp_path / kept / "redis.log").read_text()

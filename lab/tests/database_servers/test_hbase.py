@@ -16,8 +16,8 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 def test_one_process_starts_prints_its_version_and_starts_again(start: Start) -> None:
     server = start("hbase", preset="1gb-board")
     assert server.version == "2.6.4"
-    words = Path(f"/proc/{server.processes[0].pid}/cmdline").read_bytes().decode().split("\0")
-    assert {"-Xmx430m", "-Xmn142m"} <= set(words)
+    argv = Path(f"/proc/{server.processes[0].pid}/cmdline").read_bytes().decode().split("\0")
+    assert {"-Xmx430m", "-Xmn142m"} <= set(argv)
     assert server.await_settled(60).complete
     assert server.stop().startswith("stopped")
     again = start("hbase")

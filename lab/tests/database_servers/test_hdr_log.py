@@ -31,9 +31,9 @@ def coded(highest_told: int | None = None) -> str:
 
 @pytest.mark.parametrize("highest_told", [None, 4_000, 1 << 50])
 def test_every_value_is_read_whatever_the_header_has_room_for(highest_told: int | None) -> None:
-    found = dict(hdr_log.counts(coded(highest_told)))
-    assert sorted(found.values()) == sorted(RECORDED.values())
-    assert all(abs(value / known - 1) < 1e-3 for value, known in zip(sorted(found), sorted(RECORDED), strict=True))
+    counts = dict(hdr_log.counts(coded(highest_told)))
+    assert sorted(counts.values()) == sorted(RECORDED.values())
+    assert all(abs(value / known - 1) < 1e-3 for value, known in zip(sorted(counts), sorted(RECORDED), strict=True))
 
 
 def test_the_library_alone_would_not_read_a_histogram_that_grew() -> None:

@@ -36,7 +36,7 @@ def insert(server: DatabaseServer, *documents: Mapping[str, object]) -> None:
     assert ask(server, {"insert": "things", "documents": list(documents)})["n"] == len(documents)
 
 
-def found(server: DatabaseServer) -> list[dict[str, Any]]:
+def stored_documents(server: DatabaseServer) -> list[dict[str, Any]]:
     listed: list[dict[str, Any]] = ask(server, {"find": "things", "filter": {}})["cursor"]["firstBatch"]
     return listed
 
@@ -46,9 +46,9 @@ def test_settings_with_dots_are_nested() -> None:
 
 
 def test_a_checkpoint_is_found_in_the_log_of_mongod() -> None:
-    words = "saving checkpoint snapshot min: 99, snapshot max: 99 snapshot count: 0"
+    message = "saving checkpoint snapshot min: 99, snapshot max: 99 snapshot count: 0"
     line = {"t": {"$date": "2026-01-02T03:04:05.678+00:00"}, "s": "I", "msg": "WiredTiger message",
-            "attr": {"message": {"ts_sec": 1, "msg": words}}}  # fmt: skip
+            "attr": {"message": {"ts_sec": 1, "msg": message}}}  # fmt: skip
     work = work_in(json.dumps(line))
     assert work is not None
     assert (work.kind, work.begin_realtime_ns, work.duration_ns) == ("checkpoint", 1767323045_678_000_000, None)
@@ -67,11 +67,11 @@ def test_a_board_s_memory_limits_the_cache(tmp_path: Path, monkeypatch: pytest.M
     server = MongoDB(tmp_path, {"preset": "1gb-board", "server_journal": "off", "conf.storage.directoryPerDB": True})
     server.ports = {"port": 4711}
     server.prepare()
-    told = json.loads((tmp_path / "mongod.json").read_text())
-    assert told["storage"]["wiredTiger"]["engineConfig"]["cacheSizeGB"] == 0.25
-    assert told["storage"]["journal"]["enabled"] is False
-    assert told["storage"]["directoryPerDB"] is True
-    assert told["net"]["bindIp"] == "127.0.0.1"
+    settings = json.loads((tmp_path / "mongod.json").read_text())
+    assert settings["storage"]["wiredTiger"]["engineConfig"]["cacheSizeGB"] == 0.25
+    assert settings["storage"]["journal"]["enabled"] is False
+    assert settings["storage"]["directoryPerDB"] is True
+    assert settings["net"]["bindIp"] == "127.0.0.1"
     assert server.nodes()[0].argv[:2] == ["/usr/bin/mongod", "--config"]
     assert server.stand_in == ""
 
@@ -79,7 +79,7 @@ def test_a_board_s_memory_limits_the_cache(tmp_path: Path, monkeypatch: pytest.M
 def test_without_mongod_and_stand_in_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("EDGEJOULE_SERVERS", str(tmp_path))
     monkeypatch.setattr("edgejoule.database_servers.mongodb.program", lambda name: None)
-    here = MongoDB.found()
+    here = MongoDB.installation()
     assert not here.available
     assert "no mongod on the PATH" in here.why
     assert here.fix == "make servers"
@@ -101,11 +101,11 @@ def test_documents_are_there_after_a_restart_and_after_a_restore(start: Start, t
     server.stop()
     snapshots.keep(server, tmp_path / "kept")
     again = start("mongodb")
-    assert found(again) == [{"_id": "a"}, {"_id": "b", "field0": b"value"}]
+    assert stored_documents(again) == [{"_id": "a"}, {"_id": "b", "field0": b"value"}]
     ask(again, {"delete": "things", "deletes": [{"q": {}, "limit": 0}]})
     again.stop()
     snapshots.put_back(again, tmp_path / "kept")
-    assert len(found(start("mongodb"))) == 2
+    assert len(stored_documents(start("mongodb"))) == 2
 
 
 @pytest.mark.server
@@ -114,7 +114,7 @@ def test_what_was_settled_is_there_after_kill(start: Start) -> None:
     insert(server, *({"_id": f"user{i}"} for i in range(100)))
     assert server.await_settled(60).complete
     server.kill()
-    assert len(found(start("mongodb"))) == 100
+    assert len(stored_documents(start("mongodb"))) == 100
 
 
 @pytest.mark.server
@@ -122,7 +122,7 @@ def test_counts_its_clients_operations_and_not_ours(start: Start) -> None:
     server = start("mongodb")
     before = server.operations()
     insert(server, *({"_id": f"user{i}"} for i in range(7)))
-    found(server)
+    stored_documents(server)
     server.usage()
     server.settled()
     counted = {name: n - before[name] for name, n in server.operations().items()}
@@ -156,17 +156,17 @@ def test_settling_makes_a_checkpoint_which_is_reported_as_work(start: Start) -> 
 @pytest.mark.server
 @needs_mongod
 def test_the_cache_is_as_large_as_it_is_set(start: Start) -> None:
-    told = ask(start("mongodb", cache_gb="0.5"), {"serverStatus": 1}, "admin")
-    assert told["wiredTiger"]["cache"]["maximum bytes configured"] == 2**29
+    status = ask(start("mongodb", cache_gb="0.5"), {"serverStatus": 1}, "admin")
+    assert status["wiredTiger"]["cache"]["maximum bytes configured"] == 2**29
 
 
 @pytest.mark.server
 @needs_stand_in
 def test_the_stand_in_is_called_one_wherever_it_is_listed() -> None:
-    told = adapters()["mongodb"]
-    assert told.version is not None
-    assert told.version.startswith("stand-in: mongo-java-server ")
-    assert told.summary.startswith("a stand-in for MongoDB")
+    adapter = adapters()["mongodb"]
+    assert adapter.version is not None
+    assert adapter.version.startswith("stand-in: mongo-java-server ")
+    assert adapter.summary.startswith("a stand-in for MongoDB")
 
 
 @pytest.mark.server

@@ -18,16 +18,16 @@ pytestmark = pytest.mark.server
 PERSISTENCE = ["none", "rdb", "aof-no", "aof-everysec", "aof-always"]
 
 
-def ask(server: DatabaseServer, *words: str) -> object:
+def ask(server: DatabaseServer, *arguments: str) -> object:
     with connected(server.ports["port"]) as redis:
-        answer: object = redis.execute_command(*words)
+        answer: object = redis.execute_command(*arguments)
         return answer
 
 
 def test_prints_its_version(start: Start) -> None:
-    told = ask(start("redis", "other"), "INFO", "server")
-    assert isinstance(told, dict)
-    assert start("redis").version == told["redis_version"]
+    info = ask(start("redis", "other"), "INFO", "server")
+    assert isinstance(info, dict)
+    assert start("redis").version == info["redis_version"]
 
 
 @pytest.mark.parametrize("persistence", PERSISTENCE)

@@ -31,11 +31,13 @@ def test_redis_is_started_for_each_run_with_its_options_as_factors(tmp_path: Pat
     assert [r.facts["server"]["settings"]["persistence"] for r in (none, always)] == ["none", "aof-always"]
     assert always.facts["server"]["version"] == always.database["version"]  # type: ignore[index]
     jsonschema.validate(study.record(always), json.loads((SCHEMAS / "run-record.schema.json").read_text()))
-    told = values(study, 1)
-    assert told["server_cpu_us_per_op"] > 0
-    assert told["cpu_us_per_op"] == pytest.approx(told["server_cpu_us_per_op"] + told["client_cpu_us_per_op"])
-    assert 0 < told["client_cpu_share"] < 1
-    assert told["server_rss_peak_mb"] > 5
+    responses = values(study, 1)
+    assert responses["server_cpu_us_per_op"] > 0
+    assert responses["cpu_us_per_op"] == pytest.approx(
+        responses["server_cpu_us_per_op"] + responses["client_cpu_us_per_op"]
+    )
+    assert 0 < responses["client_cpu_share"] < 1
+    assert responses["server_rss_peak_mb"] > 5
     assert study.left() == []
 
 
@@ -154,9 +156,9 @@ def test_is_driven_by_the_real_ycsb(tmp_path: Path, database: str, fixed: str) -
     else:  # each row of a scan is a read
         assert counts["SCAN"] <= counted["read"] - counts["READ"] <= 5 * counts["SCAN"]
     assert run.facts["server"]["client"] == "ycsb"
-    told = values(study)
-    assert 0 < told["client_cpu_share"] < 1
-    assert "power_quiet_w" in told
+    responses = values(study)
+    assert 0 < responses["client_cpu_share"] < 1
+    assert "power_quiet_w" in responses
     assert study.left() == []
 
 
@@ -187,11 +189,11 @@ def test_three_nodes_start_again_from_what_was_loaded_with_three_copies(tmp_path
 def test_each_operation_of_a_binding_by_hand(start: Start, database: str) -> None:
     needs(database)
     server = start(database)
-    told = [word for name, value in server.connection().items() for word in ("-p", f"{database}.{name}={value}")]
+    arguments = [word for name, value in server.connection().items() for word in ("-p", f"{database}.{name}={value}")]
     folder = jvm.jars("ycsb")
     command = jvm.java(
         [folder.parent / "build/classes", f"{folder}/*"], "site.ycsb.CommandLine",
-        "-db", ycsb_client.BINDINGS[database].class_name, *told, "-p", "fieldcount=2",
+        "-db", ycsb_client.BINDINGS[database].class_name, *arguments, "-p", "fieldcount=2",
     )  # fmt: skip
     script = (
         "insert user1 field0=one field1=two\nread user1\nupdate user1 field1=three\nread user1 field1\nscan user1 5\n"

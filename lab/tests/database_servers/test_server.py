@@ -19,7 +19,7 @@ from edgejoule.database_servers import SERVERS, snapshots
 from edgejoule.database_servers.options import Option, effective
 from edgejoule.database_servers.processes import started_ticks, state_of
 from edgejoule.database_servers.record import FILE, Record, remove_leftovers
-from edgejoule.database_servers.server import DatabaseServer, FoundServer, Node, NotReadyError, Settled, free_ports
+from edgejoule.database_servers.server import DatabaseServer, Installation, Node, NotReadyError, Settled, free_ports
 from edgejoule.databases.driver import adapters
 from edgejoule.errors import DatabaseError, StoreError, UsageError
 
@@ -34,8 +34,8 @@ class Sleeper(DatabaseServer):
     stop_s = 0.5
 
     @classmethod
-    def found(cls) -> FoundServer:
-        return FoundServer(True, "1")
+    def installation(cls) -> Installation:
+        return Installation(True, "1")
 
     def prepare(self) -> None:
         pass
@@ -72,8 +72,8 @@ def test_stopping_leaves_no_process_and_no_record(folder: Path) -> None:
 def test_one_that_does_not_end_when_asked_is_killed_within_its_time(folder: Path) -> None:
     server = Sleeper(folder, {"program": "trap '' TERM; while :; do sleep 0.05; done"}).start()
     time.sleep(0.2)  # until the trap is set
-    words = server.stop()
-    assert words == "killed: sleeper did not end within 0.5 s"
+    message = server.stop()
+    assert message == "killed: sleeper did not end within 0.5 s"
     assert not server.processes[0].runs()
 
 
@@ -103,11 +103,11 @@ def test_one_that_ends_while_it_starts_is_reported_with_the_end_of_its_log(folde
 
 
 def test_an_error_before_the_end_of_the_log_is_reported_too(folder: Path) -> None:
-    words = ["java.lang.RuntimeException: no peers", "at Main", "closing", "closed", "done"]
+    lines = ["java.lang.RuntimeException: no peers", "at Main", "closing", "closed", "done"]
     with pytest.raises(
         DatabaseError, match=r"its log ends: closing \| closed \| done; its last error: java.* no peers$"
     ):
-        Sleeper(folder, {"program": f"never() {{ printf '%s\\n' {shlex.join(words)}; exit 3; }}; never"}).start()
+        Sleeper(folder, {"program": f"never() {{ printf '%s\\n' {shlex.join(lines)}; exit 3; }}; never"}).start()
 
 
 def test_one_that_does_not_answer_in_time_is_reported_and_stopped(
@@ -201,8 +201,8 @@ def test_a_value_that_is_no_choice_is_refused() -> None:
 
 def test_a_preset_gives_defaults_that_a_setting_overrides() -> None:
     kind = SERVERS["cassandra"]
-    found = effective("cassandra", kind.options, kind.presets, {"preset": "1gb-board", "heap_mb": 300})
-    assert (found["heap_mb"], found["new_mb"], found["timeout_ms"]) == ("300", "142", "60000")
+    settings = effective("cassandra", kind.options, kind.presets, {"preset": "1gb-board", "heap_mb": 300})
+    assert (settings["heap_mb"], settings["new_mb"], settings["timeout_ms"]) == ("300", "142", "60000")
 
 
 def test_settings_of_the_server_itself_pass_through() -> None:
@@ -276,6 +276,6 @@ def test_a_postgres_that_is_named_and_not_there_is_not_replaced_by_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDGEJOULE_POSTGRES", str(tmp_path))
-    found = SERVERS["postgres"].found()
-    assert not found.available
-    assert found.why == f"EDGEJOULE_POSTGRES={tmp_path}: no program postgres there"
+    installed = SERVERS["postgres"].installation()
+    assert not installed.available
+    assert installed.why == f"EDGEJOULE_POSTGRES={tmp_path}: no program postgres there"

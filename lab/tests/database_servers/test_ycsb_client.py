@@ -130,9 +130,9 @@ def test_latencies_from_the_due_time_are_there_where_there_is_a_rate(server: Dat
     without, with_rate = (
         done_by_java(server, "run", properties, target_ops_s=target) for target in (None, 100_000_000)
     )
-    told = {(x["operation"], x["measure"]): x for x in with_rate["latencies"]}
+    latencies = {(x["operation"], x["measure"]): x for x in with_rate["latencies"]}
     for operation in ("READ", "UPDATE"):
-        service, due = told[operation, "service"], told[operation, "intended"]
+        service, due = latencies[operation, "service"], latencies[operation, "intended"]
         assert due["count"] == service["count"]
         assert due["p99_ns"] > 3 * service["p99_ns"], "all 3,000 operations were due at once"
     assert with_rate["operations"] == 3000
@@ -146,11 +146,11 @@ def client_of(study: Study) -> int | None:
         return None
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            words = entry.read_bytes()
+            argv = entry.read_bytes()
         except OSError:
             continue
         port = f"cassandra.port={record.ports['native']}"
-        if b"-t\0" in words and port.encode() in words and b"site.ycsb.Client" in words:
+        if b"-t\0" in argv and port.encode() in argv and b"site.ycsb.Client" in argv:
             return int(entry.parent.name)
     return None
 

@@ -330,8 +330,8 @@ def test_of_a_run_that_did_nothing_on_a_steady_drift_no_net_energy_is_left() -> 
     assert net_of_nothing_j(interpolated_baseline) == pytest.approx(0.0, abs=1e-9)
 
 
-def with_power(found: Baseline, power_w: float) -> Baseline:
-    return dataclasses.replace(found, power_w=power_w)
+def with_power(baseline: Baseline, power_w: float) -> Baseline:
+    return dataclasses.replace(baseline, power_w=power_w)
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,9 @@ def stairs(rng: np.random.Generator, period_s: float, seconds: float, noise_w: f
 def test_the_period_is_estimated_at_any_ratio_to_the_polls(polls: float) -> None:
     rng = np.random.default_rng(seed())
     result = [renewal_of(stairs(rng, polls * POLL_S, 80 * polls * POLL_S)) for _ in range(30)]
-    told = [each.period_s / POLL_S for each in result if each]
-    assert len(told) >= 28
-    assert told == pytest.approx([polls] * len(told), rel=0.04)
+    periods = [each.period_s / POLL_S for each in result if each]
+    assert len(periods) >= 28
+    assert periods == pytest.approx([polls] * len(periods), rel=0.04)
 
 
 def none_is_told_of(trace_of, runs: int = 40) -> float:
@@ -196,12 +196,12 @@ def test_the_interval_covers_though_the_value_is_polled_faster_than_it_is_renewe
 
 @pytest.mark.parametrize("instrument", [QUICK, SLOW], ids=["2.5 polls", "10 polls"])
 def test_mutant_that_takes_every_poll_for_a_sample_covers_too_rarely(instrument, monkeypatch) -> None:
-    monkeypatch.setattr(integral, "look", lambda readings: None)
+    monkeypatch.setattr(integral, "renewal_at_start", lambda readings: None)
     assert examined(instrument).coverage < 0.7
 
 
 def test_mutant_that_keeps_the_runs_of_identical_values_covers_too_rarely(monkeypatch) -> None:
-    monkeypatch.setattr(integral, "at_renewals", lambda trace, found: trace)
+    monkeypatch.setattr(integral, "at_renewals", lambda trace, renewal: trace)
     assert examined(SLOW).coverage < 0.7
 
 

@@ -37,8 +37,8 @@ def folder() -> Iterator[Path]:
 def places_of(federation: Federation) -> list[str]:
     """Fill a database on the first server; where each of its compactions was done, by the decisions."""
     begun_s, folder = time.time(), federation.place("low").folder
-    words = [*FILL, "--num=30000", f"--db={folder}/db"]
-    program = federation.start("low", words, folder / "db.log", federation.with_preload("low"))
+    arguments = [*FILL, "--num=30000", f"--db={folder}/db"]
+    program = federation.start("low", arguments, folder / "db.log", federation.with_preload("low"))
     assert program.wait() == 0, program.text()
     decided = federation.decisions("low", begun_s)
     return [each["placement"]["server"] if each.get("outcome") == "installed" else "low" for each in decided]
@@ -49,11 +49,11 @@ def of_folder(folder: Path) -> list[str]:
     result = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            words = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            argv = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
-        if str(folder) in words:
-            result.append(words)
+        if str(folder) in argv:
+            result.append(argv)
     return result
 
 

@@ -145,7 +145,7 @@ def test_its_cpp_compiles(tmp_path: Path) -> None:
     file = tmp_path / "application.cc"
     file.write_text(text)
     folders = [ROOT / "eco/offload", ROOT / "eco/rpc", ROOT / "eco/core", BUILD / "eco/generated"]
-    words = [
+    arguments = [
         "g++",
         "-std=c++20",
         "-Wall",
@@ -154,7 +154,7 @@ def test_its_cpp_compiles(tmp_path: Path) -> None:
         *(f"-I{folder}" for folder in folders),
         str(file),
     ]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
@@ -174,7 +174,7 @@ class Machines:
         for path in ("/etc/ecod/", "/etc/eco.toml", "/var/lib/nats", "/run/ecod/"):
             text = text.replace(path, f"{own}{path}")
         text = re.sub(r"^data_port = \d+", "data_port = 0", text, flags=re.MULTILINE)  # the three have one host
-        return re.sub(r"10\.0\.0\.(\d):(\d+)", lambda found: f"127.0.0.1:{self._port(found[1], found[2])}", text)
+        return re.sub(r"10\.0\.0\.(\d):(\d+)", lambda match: f"127.0.0.1:{self._port(match[1], match[2])}", text)
 
     def _port(self, number: str, port: str) -> int:
         if (number, port) not in self.ports:
@@ -183,12 +183,12 @@ class Machines:
             self.ports[number, port] = free
         return self.ports[number, port]
 
-    def start(self, number: int, *words: str | Path) -> None:
-        log = self.folder / str(number) / f"{Path(words[0]).name}.log"
-        self.processes.append(Process([str(word) for word in words], log, self.limit))
+    def start(self, number: int, *arguments: str | Path) -> None:
+        log = self.folder / str(number) / f"{Path(arguments[0]).name}.log"
+        self.processes.append(Process([str(word) for word in arguments], log, self.limit))
 
-    def ecoctl(self, number: int, *words: str) -> str:
-        command = [BUILD / "bin/ecoctl", "--socket", self.folder / f"{number}/run/ecod/control.sock", *words]
+    def ecoctl(self, number: int, *arguments: str) -> str:
+        command = [BUILD / "bin/ecoctl", "--socket", self.folder / f"{number}/run/ecod/control.sock", *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
     def stop(self) -> None:

@@ -54,8 +54,8 @@ def bytes_s(network: Namespaces, count: int) -> float:
     with subprocess.Popen(into, stdout=subprocess.PIPE, text=True) as receiver:
         assert receiver.stdout
         receiver.stdout.readline()
-        words = [*network.command(low), sys.executable, "-c", SEND, host, str(count)]
-        sent = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+        arguments = [*network.command(low), sys.executable, "-c", SEND, host, str(count)]
+        sent = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=60)
     return float(sent.stdout)
 
 
@@ -134,5 +134,5 @@ def test_every_rate_that_a_spec_may_have_can_be_shaped() -> None:
 
 def test_a_delay_that_the_kernel_cannot_make_is_refused_before_a_run() -> None:
     spec = load_spec(ROOT / "experiments/eco-real/experiment.toml", ["fixed.network.delay_ms=1"])
-    refused = [words for words in not_here(make_plan(spec)) if words.startswith("network.delay_ms: ")]
+    refused = [message for message in not_here(make_plan(spec)) if message.startswith("network.delay_ms: ")]
     assert bool(refused) is not possible(delay_ms=1)

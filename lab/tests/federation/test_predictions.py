@@ -36,8 +36,8 @@ def printed(events: list[Event], *options: str, code: int = 0) -> str:
     return done.stdout + done.stderr
 
 
-def row(text: str, *words: str) -> str:
-    (result,) = (line for line in text.splitlines() if line.split()[: len(words)] == list(words))
+def row(text: str, *cells: str) -> str:
+    (result,) = (line for line in text.splitlines() if line.split()[: len(cells)] == list(cells))
     return result
 
 

@@ -64,13 +64,13 @@ def test_a_debt_is_paid_by_standing_still() -> None:
     assert not bucket.empty(1.0, 10.1)
 
 
-@pytest.mark.parametrize("words", [BUSY, WITH_A_BUSY_CHILD])
+@pytest.mark.parametrize("arguments", [BUSY, WITH_A_BUSY_CHILD])
 def test_signals_stop_a_busy_server_and_its_children_and_let_it_go_on(
-    words: list[str], tmp_path: Path, stopped_at_the_end: list[Process]
+    arguments: list[str], tmp_path: Path, stopped_at_the_end: list[Process]
 ) -> None:
     with Duty() as shares:
         limit = shares.limit(small(), tmp_path / "cgroup")
-        process = Process(words, tmp_path / "log", limit)
+        process = Process(arguments, tmp_path / "log", limit)
         stopped_at_the_end.append(process)
         assert eventually(lambda: state(process.pid) == "T")
         used_s = limit.cpu_s()
@@ -81,20 +81,20 @@ def test_signals_stop_a_busy_server_and_its_children_and_let_it_go_on(
 def test_usage_is_written_for_a_server_in_the_form_of_a_cgroup(
     tmp_path: Path, stopped_at_the_end: list[Process]
 ) -> None:
-    def told_usec() -> int:
+    def usage_usec() -> int:
         return int((tmp_path / "cgroup/cpu.stat").read_text().removeprefix("usage_usec "))
 
     with Unlimited() as shares:
         limit = shares.limit(small(0.2), tmp_path / "cgroup")
         assert (tmp_path / "cgroup/cpu.max").read_text() == "20000 100000\n"
-        assert told_usec() == 0
+        assert usage_usec() == 0
         process = Process(WITH_A_BUSY_CHILD, tmp_path / "log", limit)
         stopped_at_the_end.append(process)
-        assert eventually(lambda: told_usec() > 100_000), "its children count"
+        assert eventually(lambda: usage_usec() > 100_000), "its children count"
         process.stop()
         ended_s = limit.cpu_s()
         assert ended_s >= 0.1, "what has ended counts"
-        assert eventually(lambda: told_usec() >= ended_s * 1e6 - 1)
+        assert eventually(lambda: usage_usec() >= ended_s * 1e6 - 1)
 
 
 def test_a_process_has_ended_once(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_cell_that_is_no_number_is_missing_with_its_line(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("time_s,power_w\n0,1\n2,1\n1,1\n", "line 4: the time is not after"),
         ("time_s,power_w\n0,1\nx,1\n", "line 3: the time is no number"),
@@ -134,14 +134,14 @@ def test_a_cell_that_is_no_number_is_missing_with_its_line(tmp_path: Path) -> No
         ("time_s,power_w\n0,1\n", "1 lines with readings"),
     ],
 )
-def test_wrong_times_are_refused_with_their_line(tmp_path: Path, text: str, words: str) -> None:
-    with pytest.raises(DataError, match=words):
+def test_wrong_times_are_refused_with_their_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         read_csv(written(tmp_path, text))
 
 
-@pytest.mark.parametrize(("text", "words"), [("", "is empty"), ("0,1\n1,2\n", "a header")])
-def test_a_file_without_a_header_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+@pytest.mark.parametrize(("text", "message"), [("", "is empty"), ("0,1\n1,2\n", "a header")])
+def test_a_file_without_a_header_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         read_csv(written(tmp_path, text))
 
 
@@ -156,9 +156,9 @@ UNITS = "W 1 mW 1e-3 uW 1e-6 kW 1e3 V 1 mV 1e-3 A 1 mA 1e-3 uA 1e-6 nA 1e-9 J 1 
 
 
 def test_every_unit_has_its_factor() -> None:
-    words = f"{UNITS} kWh 3.6e6".split()
+    units = f"{UNITS} kWh 3.6e6".split()
     factors = {unit: factor for scales in SCALES.values() for unit, factor in scales.items()}
-    assert factors == {unit: float(factor) for unit, factor in zip(words[::2], words[1::2], strict=True)}
+    assert factors == {unit: float(factor) for unit, factor in zip(units[::2], units[1::2], strict=True)}
 
 
 RAMP = "time_s,power_w\n" + "".join(f"{i / 10},{2 + i / 100}\n" for i in range(101))  # 2 W to 3 W in 10 s: 25 J
@@ -192,7 +192,7 @@ def test_a_part_can_be_named_by_wall_clock(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "code", "message"),
     [
         ((), 2, "--gain-rel and --offset-w"),
         (("--gain-rel", 0.01, "--offset-w", 0, "--from", 5, "--to", 2), 2, "before it begins"),
@@ -204,10 +204,10 @@ def test_a_part_can_be_named_by_wall_clock(tmp_path: Path) -> None:
         (("--gain-rel", 0.01, "--offset-w", "inf"), 2, "no finite number"),
     ],
 )
-def test_what_cannot_be_is_refused_with_a_message(tmp_path: Path, arguments: tuple, code: int, words: str) -> None:
+def test_what_cannot_be_is_refused_with_a_message(tmp_path: Path, arguments: tuple, code: int, message: str) -> None:
     result, _, err = ran(written(tmp_path, RAMP), *arguments)
     assert result == code
-    assert words in err
+    assert message in err
 
 
 def test_energy_below_zero_is_doubted(tmp_path: Path) -> None:

@@ -84,8 +84,8 @@ def swapped(text: str) -> str:
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_the_oracle_catches_a_decoder_that_is_wrong(mutant: str) -> None:
     current_ma, _ = decoded(MUTANTS[mutant](ORACLE[0]), "main", HVPM)
-    told = ORACLE[0]["main_ma"]
-    assert len(current_ma) != len(told) or not np.allclose(current_ma, told)
+    reported = ORACLE[0]["main_ma"]
+    assert len(current_ma) != len(reported) or not np.allclose(current_ma, reported)
 
 
 def test_the_oracle_catches_a_wrong_threshold_between_the_ranges() -> None:

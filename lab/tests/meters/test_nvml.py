@@ -16,8 +16,8 @@ def library(cards: int = 2) -> EmulatedLibrary:
     return EmulatedLibrary(lambda: 1234.5678, lambda: 61.25, cards)
 
 
-def opened(found: EmulatedLibrary, gpu: int | str = 0) -> Nvml:
-    meter = Nvml(gpu, found, Clock())
+def opened(library: EmulatedLibrary, gpu: int | str = 0) -> Nvml:
+    meter = Nvml(gpu, library, Clock())
     meter.open()
     return meter
 

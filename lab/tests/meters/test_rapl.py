@@ -116,7 +116,7 @@ def test_two_sockets_are_one_package_energy_and_other_domains_stay_out(tree: Pow
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("fault", "message"),
     [
         (raising(PermissionError(errno.EACCES, "Permission denied")), "Permission denied"),
         (raising(OSError(errno.EIO, "Input/output error")), "Input/output error"),
@@ -128,7 +128,7 @@ def test_two_sockets_are_one_package_energy_and_other_domains_stay_out(tree: Pow
     ],
 )
 def test_a_failed_read_is_missing_with_its_reason_and_costs_no_energy(
-    tree: PowercapTree, clock: Clock, fault, words: str
+    tree: PowercapTree, clock: Clock, fault, message: str
 ) -> None:
     tree.add("intel-rapl:0", "package-0", energy_uj=50_000_000_000)
     rapl = meter(tree, clock)
@@ -141,7 +141,7 @@ def test_a_failed_read_is_missing_with_its_reason_and_costs_no_energy(
         polls.append(rapl.poll())
     failed = polls[41][0]
     assert failed.value is None
-    assert words in (failed.missing_reason or "")
+    assert message in (failed.missing_reason or "")
     traces = traces_of(rapl, polls)
     result = domain_energy(traces, *span(traces))
     assert result.energy_j == pytest.approx(100.0, rel=1e-5)  # not 212 kJ

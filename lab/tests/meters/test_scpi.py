@@ -98,20 +98,20 @@ def refuse(tmp_path: Path, name: str, old: str, new: str) -> str:
 
 
 def test_rms_volts_times_rms_amperes_are_refused_as_active_power(tmp_path: Path) -> None:
-    words = refuse(tmp_path, "rs-hmc8015", 'role = "power"', 'role = "status"')
-    assert "apparent power, not active power" in words
+    message = refuse(tmp_path, "rs-hmc8015", 'role = "power"', 'role = "status"')
+    assert "apparent power, not active power" in message
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("old", "new", "message"),
     [
         ("place = 1", "", "either place or constant"),
         ('query = ":', 'ask = ":', "query"),
         ('identity = "YOKOGAWA,WT3"', 'identity = "("', "regular expression"),
     ],
 )
-def test_a_wrong_profile_is_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
-    assert words in refuse(tmp_path, "yokogawa-wt310", old, new)
+def test_a_wrong_profile_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert message in refuse(tmp_path, "yokogawa-wt310", old, new)
 
 
 def test_the_instrument_is_identified_and_configured() -> None:

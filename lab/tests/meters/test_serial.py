@@ -197,7 +197,7 @@ def test_rms_volts_times_rms_amperes_are_refused_as_active_power(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("old", "new", "message"),
     [
         ("baud = 9600", "baud = 9600\ncolour = 1", "colour"),
         ("length = 25", "length = 10", "ends beyond"),
@@ -206,8 +206,8 @@ def test_rms_volts_times_rms_amperes_are_refused_as_active_power(tmp_path: Path)
         ('type = "u16be"', 'type = "u17be"', "one of"),
     ],
 )
-def test_a_wrong_profile_is_refused_with_its_key(tmp_path: Path, old: str, new: str, words: str) -> None:
-    assert words in refuse(tmp_path, old, new)
+def test_a_wrong_profile_is_refused_with_its_key(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert message in refuse(tmp_path, old, new)
 
 
 def test_a_real_port_carries_question_and_answer() -> None:

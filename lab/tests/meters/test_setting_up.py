@@ -15,11 +15,11 @@ from edgejoule.meters.discovery import GROUP
 from edgejoule.meters.setting_up import section, setting_up
 
 
-@pytest.mark.parametrize(("name", "words"), [("rapl", "udev"), ("board-profile", "calibrate")])
-def test_setup_prints_the_section_of_the_meters_readme(name: str, words: str) -> None:
+@pytest.mark.parametrize(("name", "message"), [("rapl", "udev"), ("board-profile", "calibrate")])
+def test_setup_prints_the_section_of_the_meters_readme(name: str, message: str) -> None:
     result = CliRunner().invoke(main, ["meters", "--setup", name])
     assert result.exit_code == 0
-    assert words in result.output
+    assert message in result.output
     assert result.output.startswith(f"{name}: ")
     assert "## " not in result.output
 

@@ -159,12 +159,12 @@ CHANGES: dict[str, tuple[Callable[[dict[str, bytes]], None], str]] = {
 def test_a_damaged_or_foreign_bundle_is_refused_and_changes_nothing(
     what: str, packed: Path, make_store: MakeStore
 ) -> None:
-    change, words = CHANGES[what]
+    change, message = CHANGES[what]
     other = make_store(**SMALL, blocks=2, seed=9)
     before = records(other)
     with pytest.raises(BundleError, match=r"changed\.zip") as error:
         import_bundle(rewritten(packed, change), other.path)
-    assert words in str(error.value)
+    assert message in str(error.value)
     assert len(other.experiments()) == 1
     assert records(other) == before
 
@@ -213,13 +213,13 @@ def test_the_commands_pack_take_and_report(store: Store, tmp_path: Path) -> None
 
 def test_the_commands_refuse_with_a_message(tmp_path: Path, store: Store) -> None:
     shutil.copy(store.path, tmp_path / "s.zip")
-    for words, said, code in (
+    for arguments, said, code in (
         (["import", str(tmp_path / "none.zip")], "no such file", 2),
         (["import", str(tmp_path / "s.zip")], "not a ZIP file", 1),
         (["report", str(tmp_path / "none.zip")], "no such file", 2),
         (["export", "--bundle", "x.txt", "--store", str(store.path)], "expected the name of a .zip file", 2),
     ):
-        result = CliRunner().invoke(main, words)
+        result = CliRunner().invoke(main, arguments)
         assert result.exit_code == code, result.output
         assert said in result.output
 

@@ -243,10 +243,10 @@ TAMPERED: dict[str, tuple[Callable[[Tables], None], str]] = {
 def test_a_tampered_bundle_is_refused_with_a_message_and_changes_nothing(
     what: str, packed: Path, tmp_path: Path
 ) -> None:
-    change, words = TAMPERED[what]
+    change, message = TAMPERED[what]
     with pytest.raises(BundleError) as error:
         import_bundle(changed(packed, change), tmp_path / "new.db")
-    assert words in str(error.value)
+    assert message in str(error.value)
     assert len(str(error.value)) < 600
     with Store.open(tmp_path / "new.db") as store:
         assert store.experiments() == []
@@ -304,8 +304,8 @@ def test_json_that_is_nested_100_000_levels_deep_is_refused(packed: Path, tmp_pa
 )
 def test_a_database_may_have_any_name(packed: Path, tmp_path: Path, name: str) -> None:
     def rename(tables: Tables) -> None:
-        told = json.dumps(tables["experiments"][0]["spec_json"]).replace('"sqlite"', json.dumps(name))
-        tables["experiments"][0]["spec_json"] = json.loads(told)
+        renamed = json.dumps(tables["experiments"][0]["spec_json"]).replace('"sqlite"', json.dumps(name))
+        tables["experiments"][0]["spec_json"] = json.loads(renamed)
         tables["experiments"][0]["spec_json"]["databases"][name] = {"adapter": "sqlite"}
         for level in tables["levels"]:
             if level["level_json"] == "sqlite":

@@ -16,7 +16,7 @@ from edgejoule.store import Run
 ENERGY = "energy_per_op_uj"
 
 
-def found(make_store, **fields) -> Findings:
+def findings_of(make_store, **fields) -> Findings:
     with make_store(**fields) as store:
         return find(store, store.find())
 
@@ -27,7 +27,7 @@ def ranking(r: ResponseFinding | None, workload: str):
 
 
 def test_names_the_cheapest_with_the_true_ratio_inside_its_interval(make_store):
-    findings = found(make_store, method="counted", blocks=8)
+    findings = findings_of(make_store, method="counted", blocks=8)
     write = ranking(findings.response("throughput_ops_s"), "write")
     assert [c.levels["database"] for c in write.cells] == ["leveldb", "rocksdb", "sqlite"]
     against = {c.other: c for c in write.contrasts}
@@ -44,7 +44,7 @@ def test_names_the_cheapest_with_the_true_ratio_inside_its_interval(make_store):
 
 
 def test_the_verdict_names_ties(make_store):
-    findings = found(make_store, method="counted")
+    findings = findings_of(make_store, method="counted")
     moderate = ranking(findings.response("throughput_ops_s"), "moderate")
     assert {moderate.cells[0].levels["database"], *(c.other for c in moderate.tied)} == {"leveldb", "rocksdb"}
     text = next(s.text for s in findings.verdict if s.lead == "moderate")
@@ -54,7 +54,7 @@ def test_the_verdict_names_ties(make_store):
 
 
 def test_modelled_energy_is_distinguished_only_beyond_the_models_resolution(make_store):
-    findings = found(make_store, method="modelled", min_ratio=1.77)
+    findings = findings_of(make_store, method="modelled", min_ratio=1.77)
     energy = findings.response(ENERGY)
     read = ranking(energy, "read")
     assert all(c.p is not None and c.p < 0.05 for c in read.contrasts), "statistics alone would tell them apart"
@@ -68,7 +68,7 @@ def test_modelled_energy_is_distinguished_only_beyond_the_models_resolution(make
 
 
 def test_a_modelled_ratio_has_an_interval_of_replications_alone(make_store):
-    findings = found(make_store, method="modelled", min_ratio=1.77)
+    findings = findings_of(make_store, method="modelled", min_ratio=1.77)
     texts = {s.lead: s.text.split(" By the clock, ")[0] for s in findings.verdict}
     assert re.fullmatch(
         r"leveldb or rocksdb costs the least energy per operation: \w+ \d+ µJ \(modelled\), \w+ 1\.\d\d× as much, "
@@ -78,20 +78,20 @@ def test_a_modelled_ratio_has_an_interval_of_replications_alone(make_store):
     )
     assert texts["read"].startswith("Which database costs the least energy per operation is open: ")
     assert not any("CI" in text for text in texts.values())
-    alone = found(make_store, method="modelled", min_ratio=1.02)
+    alone = findings_of(make_store, method="modelled", min_ratio=1.02)
     text = next(s.text for s in alone.verdict if s.lead == "write")
     assert "replications alone: " in text
     assert "; the model resolves 1.02×. By the clock" in text
 
 
 def test_the_verdict_without_a_winner_anywhere_says_who_cannot_tell(make_store):
-    findings = found(make_store, method="modelled", min_ratio=100.0)
+    findings = findings_of(make_store, method="modelled", min_ratio=100.0)
     text = "The model does not show which database costs the least energy per operation (modelled)."
     assert findings.headline == text
 
 
 def test_many_conditions_are_counted_in_the_headline(make_store):
-    findings = found(make_store, threads=(1, 2, 4), blocks=3, method="modelled", min_ratio=1.77)
+    findings = findings_of(make_store, threads=(1, 2, 4), blocks=3, method="modelled", min_ratio=1.77)
     rankings = findings.response(ENERGY).rankings
     open_ones = sum(not k.behind for k in rankings)
     assert 0 < open_ones < len(rankings) == 9
@@ -103,18 +103,18 @@ def test_many_conditions_are_counted_in_the_headline(make_store):
 
 def test_only_timed_responses_are_marked_as_timed(make_store):
     analysis = 'responses = ["energy_per_op_uj", "write_amplification"]'
-    findings = found(make_store, analysis=analysis, method="counted")
+    findings = findings_of(make_store, analysis=analysis, method="counted")
     assert findings.verdict
     assert not any("clock" in s.text for s in findings.verdict)
 
 
 def test_the_same_data_counted_are_distinguished(make_store):
-    findings = found(make_store, method="counted")
+    findings = findings_of(make_store, method="counted")
     assert ranking(findings.response(ENERGY), "read").decided
 
 
 def test_a_model_without_stated_resolution_gets_no_letters(make_store):
-    findings = found(make_store, method="modelled", min_ratio=None)
+    findings = findings_of(make_store, method="modelled", min_ratio=None)
     energy = findings.response(ENERGY)
     assert all(c.letters is None for c in energy.cells)
     assert all(c.differs is None for k in energy.rankings for c in k.contrasts)
@@ -125,7 +125,7 @@ def test_a_model_without_stated_resolution_gets_no_letters(make_store):
 
 
 def test_energy_of_several_methods_is_shown_but_not_compared(make_store):
-    findings = found(make_store, method="modelled", methods={0: "measured"})
+    findings = findings_of(make_store, method="modelled", methods={0: "measured"})
     energy = findings.response(ENERGY)
     assert energy.method == "mixed methods"
     assert all(p.analysis is None for p in energy.parts)
@@ -140,7 +140,7 @@ def test_a_cell_whose_runs_all_failed_is_failed_and_the_rest_is_ranked(make_stor
             for r in store.runs(store.find().id)
             if r.levels == {"database": "sqlite", "workload": "write"}
         }
-    findings = found(make_store, failed=broken)
+    findings = findings_of(make_store, failed=broken)
     write = ranking(findings.response("throughput_ops_s"), "write")
     assert [c.levels["database"] for c in write.cells] == ["leveldb", "rocksdb"]
     assert write.without_value[0].failed == ("sqlite: disk I/O error",) * 5
@@ -148,13 +148,13 @@ def test_a_cell_whose_runs_all_failed_is_failed_and_the_rest_is_ranked(make_stor
 
 
 def test_a_failed_run_leaves_an_unbalanced_design_that_is_still_analysed(make_store):
-    findings = found(make_store, failed={7: "stopped"})
+    findings = findings_of(make_store, failed={7: "stopped"})
     assert sum(c.n for c in findings.response(ENERGY).cells) == 44
     assert findings.response(ENERGY).parts[0].analysis is not None
 
 
 def test_a_missing_value_keeps_its_reason_and_is_never_zero(make_store):
-    findings = found(make_store, missing={(ENERGY, 4): "the meter fell silent"})
+    findings = findings_of(make_store, missing={(ENERGY, 4): "the meter fell silent"})
     holes = [c for c in findings.response(ENERGY).cells if c.missing]
     assert len(holes) == 1
     assert holes[0].missing == ("the meter fell silent",)
@@ -163,7 +163,7 @@ def test_a_missing_value_keeps_its_reason_and_is_never_zero(make_store):
 
 
 def test_one_replication_gives_means_without_interval_letters_or_winner(make_store):
-    findings = found(make_store, blocks=1)
+    findings = findings_of(make_store, blocks=1)
     energy = findings.response(ENERGY)
     assert all(c.mean is not None and c.ci is None and c.letters is None for c in energy.cells)
     assert all(c.differs is None for k in energy.rankings for c in k.contrasts)
@@ -172,19 +172,19 @@ def test_one_replication_gives_means_without_interval_letters_or_winner(make_sto
 
 
 def test_one_factor_has_one_condition(make_store):
-    findings = found(make_store, workloads=("write",), method="counted")
+    findings = findings_of(make_store, workloads=("write",), method="counted")
     assert [dict(k.condition) for k in findings.response(ENERGY).rankings] == [{}]
     assert findings.headline == "leveldb costs the least energy per operation (counted)."
 
 
 def test_one_database_makes_the_first_varied_factor_the_subject(make_store):
-    findings = found(make_store, databases=("sqlite",), method="counted")
+    findings = findings_of(make_store, databases=("sqlite",), method="counted")
     assert findings.subject == "workload"
     assert findings.headline.startswith("Least energy per operation (counted) with read: ")
 
 
 def test_three_factors_rank_within_every_combination_of_the_others(make_store):
-    findings = found(make_store, threads=(1, 4), blocks=3, method="counted")
+    findings = findings_of(make_store, threads=(1, 4), blocks=3, method="counted")
     energy = findings.response(ENERGY)
     assert len(energy.rankings) == 6
     assert dict(energy.rankings[1].condition) == {"workload": "read", "threads": 4}
@@ -194,7 +194,7 @@ def test_three_factors_rank_within_every_combination_of_the_others(make_store):
 
 def test_analysis_by_gives_one_anova_per_level(make_store):
     analysis = 'responses = ["energy_per_op_uj"]\nby = "workload"'
-    energy = found(make_store, analysis=analysis, method="counted").response(ENERGY)
+    energy = findings_of(make_store, analysis=analysis, method="counted").response(ENERGY)
     assert [dict(p.where) for p in energy.parts] == [{"workload": w} for w in ("read", "moderate", "write")]
     assert all(p.analysis.factors == ("database",) for p in energy.parts)
     assert all(len(p.analysis.pairs) == 3 for p in energy.parts)
@@ -202,13 +202,15 @@ def test_analysis_by_gives_one_anova_per_level(make_store):
 
 
 def test_the_block_enters_the_analysis_of_randomised_blocks(make_store):
-    energy = found(make_store).response(ENERGY)
+    energy = findings_of(make_store).response(ENERGY)
     assert energy.parts[0].analysis.block == "block"
 
 
 def test_negative_values_move_the_analysis_to_the_raw_scale_and_say_so(make_store):
     analysis = 'responses = ["energy_net_j"]'
-    net = found(make_store, analysis=analysis, shift={"energy_net_j": -6.0}, method="counted").response("energy_net_j")
+    net = findings_of(make_store, analysis=analysis, shift={"energy_net_j": -6.0}, method="counted").response(
+        "energy_net_j"
+    )
     assert net.scale == "raw"
     assert "zero or negative" in net.notes[0]
     assert any(c.mean < 0 for c in net.cells)
@@ -216,7 +218,7 @@ def test_negative_values_move_the_analysis_to_the_raw_scale_and_say_so(make_stor
 
 
 def test_runs_not_done_yet_make_the_verdict_preliminary(make_store):
-    findings = found(make_store, planned_only=frozenset(range(27, 45)))
+    findings = findings_of(make_store, planned_only=frozenset(range(27, 45)))
     assert findings.progress.planned == 18
     assert any(c.startswith("Preliminary") for c in findings.caveats)
 
@@ -224,7 +226,7 @@ def test_runs_not_done_yet_make_the_verdict_preliminary(make_store):
 def test_levels_that_have_not_run_yet_get_no_value_from_the_one_that_has(make_store):
     with make_store() as store:
         others = {r.run_index for r in store.runs(1) if r.levels["workload"] != "moderate"}
-    findings = found(make_store, planned_only=frozenset(others))
+    findings = findings_of(make_store, planned_only=frozenset(others))
     first = findings.responses[0]
     assert {c.levels["workload"] for c in first.cells if c.mean is not None} == {"moderate"}
     assert [len(ranking(first, w).cells) for w in ("read", "moderate", "write")] == [0, 3, 0]
@@ -232,13 +234,13 @@ def test_levels_that_have_not_run_yet_get_no_value_from_the_one_that_has(make_st
 
 
 def test_an_experiment_without_any_finished_run_has_no_verdict(make_store):
-    findings = found(make_store, planned_only=frozenset(range(45)))
+    findings = findings_of(make_store, planned_only=frozenset(range(45)))
     assert findings.responses == ()
     assert "no verdict" in findings.headline
 
 
 def test_json_is_json_and_every_energy_has_unit_and_method(make_store):
-    data = json.loads(json.dumps(found(make_store, missing={(ENERGY, 0): "gone"}).to_json(), allow_nan=False))
+    data = json.loads(json.dumps(findings_of(make_store, missing={(ENERGY, 0): "gone"}).to_json(), allow_nan=False))
     energies = [r for r in data["responses"] + data["others"] if r["unit"] in ("J", "µJ", "W")]
     assert len(energies) >= 5
     assert {r["method"] for r in energies} == {"modelled"}
@@ -247,28 +249,30 @@ def test_json_is_json_and_every_energy_has_unit_and_method(make_store):
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_fourfold_difference_shows_at_any_seed(make_store, seed):
     analysis = 'responses = ["active_s"]\nby = "workload"'
-    findings = found(make_store, analysis=analysis, databases=("sqlite", "leveldb"), workloads=("write",), seed=seed)
+    findings = findings_of(
+        make_store, analysis=analysis, databases=("sqlite", "leveldb"), workloads=("write",), seed=seed
+    )
     assert findings.response("active_s").rankings[0].decided
 
 
 def test_a_busy_machine_is_recognised_by_the_little_energy_above_idle(make_store):
-    assert not any("above idle" in c for c in found(make_store).caveats)
-    busy = found(make_store, shift={"energy_net_j": -5.8})
+    assert not any("above idle" in c for c in findings_of(make_store).caveats)
+    busy = findings_of(make_store, shift={"energy_net_j": -5.8})
     assert any("above idle" in c for c in busy.caveats)
 
 
 def test_energy_above_idle_that_no_run_has_is_not_taken_as_none_of_it(make_store):
     unknown = {("energy_net_j", i): "no quiet window" for i in range(45)}
-    assert not any("above idle" in c for c in found(make_store, missing=unknown).caveats)
+    assert not any("above idle" in c for c in findings_of(make_store, missing=unknown).caveats)
 
 
 def test_energy_above_idle_that_few_cells_have_is_compared_with_the_energy_of_those(make_store):
     unknown = {("energy_net_j", i): "no quiet window" for i in range(3, 45)}
-    assert not any("above idle" in c for c in found(make_store, missing=unknown).caveats)
+    assert not any("above idle" in c for c in findings_of(make_store, missing=unknown).caveats)
 
 
 def test_a_response_that_a_workload_does_not_have_is_no_hole(make_store):
-    findings = found(make_store, without={("read_latency_us_p99", "write")}, method="counted")
+    findings = findings_of(make_store, without={("read_latency_us_p99", "write")}, method="counted")
     latency = findings.response("read_latency_us_p99")
     assert [c.applies for c in latency.cells] == [c.levels["workload"] != "write" for c in latency.cells]
     assert latency.parts[0].analysis is not None
@@ -279,8 +283,8 @@ def test_a_declared_response_that_no_run_has_is_named_with_the_databases(make_st
     declared = 'responses = ["throughput_ops_s", "io_reads_per_op"]'
     said = "No run has io_reads_per_op, which analysis.responses declares: leveldb or sqlite does not report it."
     databases = ("sqlite", "leveldb")
-    assert said in found(make_store, analysis=declared, databases=databases).caveats
-    assert said not in found(make_store, analysis=declared, planned_only=frozenset(range(45))).caveats
+    assert said in findings_of(make_store, analysis=declared, databases=databases).caveats
+    assert said not in findings_of(make_store, analysis=declared, planned_only=frozenset(range(45))).caveats
 
 
 def test_the_circumstances_of_a_run_are_reported() -> None:
@@ -328,23 +332,23 @@ def test_only_levels_shown_to_be_equal_are_called_equal(make_store) -> None:
 
 
 def test_a_mean_below_zero_that_only_the_model_has_is_reported(make_store):
-    findings = found(make_store)
+    findings = findings_of(make_store)
     first = findings.responses[0]
     below = replace(first, cells=(replace(first.cells[0], mean=-1.0), *first.cells[1:]))
     assert not any("below zero" in c for c in findings.caveats)
-    (told,) = (c for c in caveats(findings.progress, [below], findings.others, 5) if "below zero" in c)
-    assert "the model's mean is below zero in 1 cell whose runs are not" in told
+    (caveat,) = (c for c in caveats(findings.progress, [below], findings.others, 5) if "below zero" in c)
+    assert "the model's mean is below zero in 1 cell whose runs are not" in caveat
 
 
 def test_databases_of_one_class_that_sync_differently_are_reported(make_store):
-    findings = found(make_store, syncs={"sqlite": 0.002, "leveldb": 0.0, "rocksdb": 1.0})
-    (told,) = (c for c in findings.caveats if c.startswith("Syncs"))
-    assert "under durability process: rocksdb 1.0, sqlite below 0.01 and leveldb below 0.01." in told
+    findings = findings_of(make_store, syncs={"sqlite": 0.002, "leveldb": 0.0, "rocksdb": 1.0})
+    (caveat,) = (c for c in findings.caveats if c.startswith("Syncs"))
+    assert "under durability process: rocksdb 1.0, sqlite below 0.01 and leveldb below 0.01." in caveat
 
 
 @pytest.mark.parametrize("syncs", [{}, {"sqlite": 0.0, "leveldb": 0.09}, {"sqlite": 1.0, "rocksdb": 1.1}])
 def test_databases_that_sync_alike_or_do_not_count_syncs_need_no_message(make_store, syncs):
-    assert not any("Syncs" in c for c in found(make_store, syncs=syncs).caveats)
+    assert not any("Syncs" in c for c in findings_of(make_store, syncs=syncs).caveats)
 
 
 TWO_FACTORS = {
@@ -354,7 +358,7 @@ TWO_FACTORS = {
 
 
 def test_the_headline_is_about_the_factor_with_the_largest_effect(make_store):
-    findings = found(make_store, **TWO_FACTORS)
+    findings = findings_of(make_store, **TWO_FACTORS)
     assert findings.subject == "target"
     assert re.fullmatch(
         r"Least energy per operation \(counted\) with target 4,000: [\d.]+ mJ; 4\.\d+× as much with target 1,000\.",
@@ -363,7 +367,7 @@ def test_the_headline_is_about_the_factor_with_the_largest_effect(make_store):
 
 
 def test_every_factor_and_interaction_has_its_sentence_the_largest_effect_first(make_store):
-    findings = found(make_store, **TWO_FACTORS)
+    findings = findings_of(make_store, **TWO_FACTORS)
     assert [e.factors for e in findings.effects] == [("target",), ("threads",), ("threads", "target")]
     shares = [e.share for e in findings.effects]
     assert shares == sorted(shares, reverse=True)
@@ -375,7 +379,7 @@ def test_every_factor_and_interaction_has_its_sentence_the_largest_effect_first(
 
 
 def test_the_experiment_can_choose_the_factor_of_the_headline(make_store):
-    findings = found(
+    findings = findings_of(
         make_store, **TWO_FACTORS, analysis='responses = ["energy_per_op_uj", "throughput_ops_s"]\ncompare = "threads"'
     )
     assert findings.subject == "threads"
@@ -384,7 +388,7 @@ def test_the_experiment_can_choose_the_factor_of_the_headline(make_store):
 
 
 def test_the_database_stays_in_the_headline_where_it_varies(make_store):
-    findings = found(make_store, method="counted")
+    findings = findings_of(make_store, method="counted")
     assert findings.subject == "database"
     assert {e.factors for e in findings.effects} == {("database",), ("workload",), ("database", "workload")}
     depends = next(e.text for e in findings.effects if len(e.factors) == 2)
@@ -392,7 +396,7 @@ def test_the_database_stays_in_the_headline_where_it_varies(make_store):
 
 
 def test_an_interaction_that_the_model_does_not_resolve_is_none(make_store):
-    findings = found(make_store, method="modelled", min_ratio=100.0)
+    findings = findings_of(make_store, method="modelled", min_ratio=100.0)
     text = next(e.text for e in findings.effects if len(e.factors) == 2)
     assert re.fullmatch(
         r"No interaction of database and workload shows: \d\.\d+× at most, and the model resolves 100×\.", text
@@ -400,7 +404,7 @@ def test_an_interaction_that_the_model_does_not_resolve_is_none(make_store):
 
 
 def test_factors_without_a_test_are_reported_by_their_means(make_store):
-    findings = found(make_store, **(TWO_FACTORS | {"blocks": 1}))
+    findings = findings_of(make_store, **(TWO_FACTORS | {"blocks": 1}))
     assert [e.factors for e in findings.effects] == [("threads",), ("target",)]
     assert all(e.share is None and e.text.endswith("; not tested.") for e in findings.effects)
 
@@ -408,11 +412,11 @@ def test_factors_without_a_test_are_reported_by_their_means(make_store):
 def test_the_headline_says_that_databases_are_equal_within_the_declared_margin(make_store):
     equal = {"databases": ("leveldb", "rocksdb"), "workloads": ("moderate",), "blocks": 20, "method": "counted"}
     analysis = 'responses = ["throughput_ops_s"]\nmargin = 1.05'
-    assert found(make_store, **equal, analysis=analysis).headline == (
+    assert findings_of(make_store, **equal, analysis=analysis).headline == (
         "leveldb and rocksdb are equal within 5 % in throughput."
     )
 
 
 def test_conditions_are_never_named_by_a_factor_with_an_s_behind_it(make_store):
-    headline = found(make_store, workloads=("write",), threads=(1, 4), method="counted").headline
+    headline = findings_of(make_store, workloads=("write",), threads=(1, 4), method="counted").headline
     assert headline == "leveldb costs the least energy per operation (counted) in both conditions."

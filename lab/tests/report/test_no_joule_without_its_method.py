@@ -90,9 +90,9 @@ def csv_naked(text: str) -> Iterator[str]:
 
 def parquet_naked(table: Any) -> Iterator[str]:
     for field in table.schema:
-        told = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
-        energy = ENERGY_NAME.search(field.name.split(".")[0]) or told.get("unit") in ("J", "µJ", "W")
-        if energy and not (METHOD.search(field.name) and METHOD.search(told.get("method", ""))):
+        metadata = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+        energy = ENERGY_NAME.search(field.name.split(".")[0]) or metadata.get("unit") in ("J", "µJ", "W")
+        if energy and not (METHOD.search(field.name) and METHOD.search(metadata.get("method", ""))):
             yield f"column {field.name}"
     if "value" in table.column_names:
         methods = table.column("method").to_pylist() if "method" in table.column_names else [None] * len(table)
@@ -125,7 +125,7 @@ class Blocks(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[tuple[str, str, str]] = []
+        self.closed: list[tuple[str, str, str]] = []
         self._open: list[tuple[str, list[str]]] = []
         self._headers: list[str] = []
         self._column = 0
@@ -142,17 +142,17 @@ class Blocks(HTMLParser):
             self._column = 0
         elif tag == "svg":
             self._drawing, self._in_drawing = values.get("aria-label") or "", []
-            self.found.append(("svg", self._drawing, ""))
+            self.closed.append(("svg", self._drawing, ""))
         if tag in BLOCKS:
             self._open.append((tag, []))
 
     def handle_endtag(self, tag: str) -> None:
         self._skip -= tag in ("script", "style", "pre")
         if tag == "svg" and self._drawing is not None:
-            words = " ".join(self.found[i][1] for i in self._in_drawing)
+            texts = " ".join(self.closed[i][1] for i in self._in_drawing)
             for i in self._in_drawing:
-                name, text, _ = self.found[i]
-                self.found[i] = (name, text, f"{self._drawing} {words}")
+                name, text, _ = self.closed[i]
+                self.closed[i] = (name, text, f"{self._drawing} {texts}")
             self._drawing = None
         if self._open and self._open[-1][0] == tag:
             _, parts = self._open.pop()
@@ -164,8 +164,8 @@ class Blocks(HTMLParser):
                 explained = self._headers[self._column] if self._column < len(self._headers) else ""
                 self._column += 1
             if self._drawing is not None:
-                self._in_drawing.append(len(self.found))
-            self.found.append((tag, text, explained))
+                self._in_drawing.append(len(self.closed))
+            self.closed.append((tag, text, explained))
 
     def handle_data(self, data: str) -> None:
         if not self._skip:
@@ -176,7 +176,7 @@ class Blocks(HTMLParser):
 def html_naked(page: str) -> Iterator[str]:
     parser = Blocks()
     parser.feed(page)
-    for tag, text, explained in parser.found:
+    for tag, text, explained in parser.closed:
         unit = FIGURE.search(text) or (tag in ("th", "text", "svg", "caption") and _names_unit(text))
         if unit and not METHOD.search(f"{text} {explained}"):
             yield f"<{tag}> {text}"
@@ -197,8 +197,8 @@ def terminal(store: Store) -> str:
     experiment = store.find()
     print_verdict(out, find(store, experiment))
     runner = CliRunner()
-    words = [runner.invoke(show, [*w, "--store", str(store.path)]).output for w in ((), ("--run", "2"))]
-    return "\n".join([out.export_text(), *words])
+    outputs = [runner.invoke(show, [*w, "--store", str(store.path)]).output for w in ((), ("--run", "2"))]
+    return "\n".join([out.export_text(), *outputs])
 
 
 def progress_lines(store: Store) -> str:
@@ -211,13 +211,13 @@ def progress_lines(store: Store) -> str:
     return out.export_text()
 
 
-def command(store: Store, *words: str, of: Any = export) -> str:
-    return CliRunner().invoke(of, [*words, "--store", str(store.path)]).stdout
+def command(store: Store, *arguments: str, of: Any = export) -> str:
+    return CliRunner().invoke(of, [*arguments, "--store", str(store.path)]).stdout
 
 
-def parquet_of(store: Store, *words: str) -> Any:
+def parquet_of(store: Store, *arguments: str) -> Any:
     target = store.path.with_suffix(".parquet")
-    command(store, *words, "--parquet", str(target))
+    command(store, *arguments, "--parquet", str(target))
     return pytest.importorskip("pyarrow.parquet").read_table(target)
 
 
@@ -240,7 +240,7 @@ def walk(store: Store) -> list[str]:
     if PARQUET:
         places["parquet"] = lambda: parquet_naked(parquet_of(store))
         places["parquet samples"] = lambda: parquet_naked(parquet_of(store, "--samples"))
-    return [f"{place}: {naked}" for place, look in places.items() for naked in look()]
+    return [f"{place}: {naked}" for place, check in places.items() for naked in check()]
 
 
 @pytest.fixture
@@ -309,7 +309,7 @@ def test_the_walk_finds_a_parquet_file_that_forgot_the_method(
 
 
 @pytest.mark.parametrize(
-    ("look", "good", "bad"),
+    ("check", "good", "bad"),
     [
         (text_naked, "sqlite 71.2 µJ (modelled)", "sqlite 71.2 µJ"),
         (text_naked, "mean 4.2 W counted", "mean 4.2 W"),
@@ -322,6 +322,8 @@ def test_the_walk_finds_a_parquet_file_that_forgot_the_method(
         (html_naked, '<svg aria-label="modelled"><text>W</text></svg>', '<svg aria-label=""><text>W</text></svg>'),
     ],
 )  # fmt: skip
-def test_the_walk_distinguishes_a_figure_with_its_method_from_one_without(look: Any, good: object, bad: object) -> None:
-    assert list(look(good)) == []
-    assert list(look(bad))
+def test_the_walk_distinguishes_a_figure_with_its_method_from_one_without(
+    check: Any, good: object, bad: object
+) -> None:
+    assert list(check(good)) == []
+    assert list(check(bad))

@@ -41,14 +41,14 @@ def store(make_store: Callable[..., Store]) -> Iterator[Store]:
         yield made
 
 
-def told(store: Store, *words: str) -> Any:
-    return CliRunner().invoke(main, ["export", *words, "--store", str(store.path)])
+def export(store: Store, *arguments: str) -> Any:
+    return CliRunner().invoke(main, ["export", *arguments, "--store", str(store.path)])
 
 
-def written(store: Store, folder: Path, *words: str) -> Any:
+def written(store: Store, folder: Path, *arguments: str) -> Any:
     """The table that the command writes."""
     target = folder / "out.parquet"
-    answer = told(store, *words, "--parquet", str(target))
+    answer = export(store, *arguments, "--parquet", str(target))
     assert answer.exit_code == 0, answer.output
     assert [each.name for each in folder.glob("*.part")] == []
     return pq.read_table(target)
@@ -80,7 +80,7 @@ def _same(text: str, cell: object) -> bool:
 
 def test_the_runs_are_those_of_the_csv_to_the_last_digit(store: Store, tmp_path: Path) -> None:
     table = written(store, tmp_path)
-    assert unlike_csv(table, told(store, "--csv").stdout) == []
+    assert unlike_csv(table, export(store, "--csv").stdout) == []
     kinds = {field.name: str(field.type) for field in table.schema}
     assert (kinds["run"], kinds["threads"], kinds["database"]) == ("int64", "int64", "string")
     assert kinds["energy_j.modelled"] == kinds["energy_j.modelled.k2"] == kinds["throughput_ops_s"] == "double"
@@ -113,13 +113,13 @@ def test_a_mutant_of_the_runs_is_noticed(
 ) -> None:
     right = command.write_runs
     monkeypatch.setattr(command, "write_runs", lambda columns, *rest: right(RUN_MUTANTS[mutant](columns), *rest))
-    assert unlike_csv(written(store, tmp_path), told(store, "--csv").stdout)
+    assert unlike_csv(written(store, tmp_path), export(store, "--csv").stdout)
 
 
 def test_single_precision_is_noticed(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = parquet._arrow_type
     monkeypatch.setattr(parquet, "_arrow_type", lambda pa, kind: pa.float32() if kind is float else right(pa, kind))
-    assert unlike_csv(written(store, tmp_path), told(store, "--csv").stdout)
+    assert unlike_csv(written(store, tmp_path), export(store, "--csv").stdout)
 
 
 def test_a_column_has_unit_method_and_description(store: Store, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def unlike_lines(table: Any, text: str) -> list[str]:
 
 def test_the_samples_are_those_of_the_json_lines_with_run_and_time(store: Store, tmp_path: Path) -> None:
     table = written(store, tmp_path, "--samples")
-    assert unlike_lines(table, told(store, "--samples").stdout) == []
+    assert unlike_lines(table, export(store, "--samples").stdout) == []
     failed = [row for row in table.to_pylist() if row["value"] is None]
     assert {row["missing_reason"] for row in failed} == {"the meter did not answer"}
     assert sorted({row["run"] for row in failed}) == [1, 2, 3, 4, *range(6, 25)]
@@ -194,7 +194,7 @@ def test_a_mutant_of_the_samples_is_noticed(
     monkeypatch.setattr(
         parquet, "_sample_columns", lambda pa, *rest: (SAMPLE_MUTANTS[mutant](c, pa) for c in right(pa, *rest))
     )
-    assert unlike_lines(written(store, tmp_path, "--samples"), told(store, "--samples").stdout)
+    assert unlike_lines(written(store, tmp_path, "--samples"), export(store, "--samples").stdout)
 
 
 def most_in_memory(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch, hoard: list[Trace] | None) -> int:
@@ -226,7 +226,7 @@ def test_no_two_channels_are_in_memory_and_a_hoarding_mutant_is_noticed(
 def test_a_long_channel_is_written_in_pieces(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "ROWS_MAX", 7)
     table = written(store, tmp_path, "--samples")
-    assert unlike_lines(table, told(store, "--samples").stdout) == []
+    assert unlike_lines(table, export(store, "--samples").stdout) == []
     groups = pq.ParquetFile(tmp_path / "out.parquet").metadata
     assert max(groups.row_group(i).num_rows for i in range(groups.num_row_groups)) == 7
 
@@ -270,17 +270,17 @@ def test_without_pyarrow_the_message_names_the_remedy(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    answer = told(store, "--parquet", str(tmp_path / "x"))
+    answer = export(store, "--parquet", str(tmp_path / "x"))
     assert answer.exit_code == 2
     assert "pip install edgejoule[parquet]" in answer.stderr
     assert list(tmp_path.glob("*x*")) == []
-    assert told(store, "--csv").exit_code == 0
+    assert export(store, "--csv").exit_code == 0
 
 
 def test_what_cannot_be_written_is_reported_and_leaves_what_was_there(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "cannot be written: No such file" in told(store, "--parquet", str(tmp_path / "none" / "x")).stderr
+    assert "cannot be written: No such file" in export(store, "--parquet", str(tmp_path / "none" / "x")).stderr
     target = tmp_path / "x"
     target.write_text("before")
     right = parquet._sample_columns
@@ -291,13 +291,13 @@ def test_what_cannot_be_written_is_reported_and_leaves_what_was_there(
         return right(pa, which, stored)
 
     monkeypatch.setattr(parquet, "_sample_columns", full)
-    assert "No space left" in told(store, "--samples", "--parquet", str(target)).stderr
+    assert "No space left" in export(store, "--samples", "--parquet", str(target)).stderr
     assert target.read_text() == "before"
     assert list(tmp_path.glob(".*")) == []
 
 
 @pytest.mark.parametrize("beside", [["--csv"], ["--jsonl"], ["-o", "y"], ["--bundle", "y.zip"]])
 def test_another_form_beside_it_is_refused(beside: list[str], store: Store) -> None:
-    answer = told(store, "--parquet", "x", *beside)
+    answer = export(store, "--parquet", "x", *beside)
     assert answer.exit_code == 2
     assert "beside it" in answer.stderr

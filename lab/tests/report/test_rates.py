@@ -23,32 +23,32 @@ AT_RATE = {"target_ops_s": 9_000, "method": "counted", "analysis": DECLARED}
 MISSED = "does not sustain 9,000/s, reached 7,920"
 
 
-def found(make_store, **fields) -> Findings:
+def findings_of(make_store, **fields) -> Findings:
     with make_store(**AT_RATE | fields) as store:
         return find(store, store.find())
 
 
 def test_at_a_rate_the_latency_from_the_due_time_decides_and_service_time_stands_behind_it(make_store):
-    findings = found(make_store)
+    findings = findings_of(make_store)
     assert [r.name for r in findings.responses] == [DUE, SERVICE, "throughput_ops_s", ENERGY]
     assert findings.headline.startswith("sqlite has the lowest read latency from due time, 99th percentile")
     assert "read latency (service time), 99th percentile" in findings.verdict[0].text
 
 
 def test_without_a_rate_service_time_decides(make_store):
-    assert found(make_store, target_ops_s=None).responses[0].name == SERVICE
+    assert findings_of(make_store, target_ops_s=None).responses[0].name == SERVICE
 
 
 @pytest.mark.parametrize(
-    ("declared", "told"),
+    ("declared", "expected"),
     [
         ([ENERGY, "throughput_ops_s"], [ENERGY, DUE, "throughput_ops_s"]),
         ([SERVICE, DUE], [SERVICE, DUE]),
         (["throughput_ops_s"], ["throughput_ops_s"]),
     ],
 )
-def test_declared_responses_stay_in_order_and_the_default_has_due_times(declared, told):
-    assert reported_responses(declared, {SERVICE, DUE, ENERGY, "throughput_ops_s"}, modelled=False) == told
+def test_declared_responses_stay_in_order_and_the_default_has_due_times(declared, expected):
+    assert reported_responses(declared, {SERVICE, DUE, ENERGY, "throughput_ops_s"}, modelled=False) == expected
 
 
 def test_every_operation_has_percentiles_of_both_latencies():
@@ -59,7 +59,7 @@ def test_every_operation_has_percentiles_of_both_latencies():
 
 
 def test_a_cell_that_misses_its_rate_by_more_than_a_hundredth_gets_no_verdict_on_latency_and_energy(make_store):
-    findings = found(make_store, reached={"leveldb": 0.88, "rocksdb": 0.995})
+    findings = findings_of(make_store, reached={"leveldb": 0.88, "rocksdb": 0.995})
     for name in (DUE, SERVICE, ENERGY):
         for ranking in findings.response(name).rankings:
             assert [c.levels["database"] for c in ranking.without_value] == ["leveldb"]
@@ -72,7 +72,7 @@ def test_a_cell_that_misses_its_rate_by_more_than_a_hundredth_gets_no_verdict_on
 
 
 def test_where_only_one_sustains_the_rate_there_is_nothing_to_compare(make_store):
-    findings = found(make_store, databases=("sqlite", "leveldb"), workloads=("read",), reached={"leveldb": 0.88})
+    findings = findings_of(make_store, databases=("sqlite", "leveldb"), workloads=("read",), reached={"leveldb": 0.88})
     assert findings.headline == f"There is nothing to compare: leveldb {MISSED}."
     assert any(s.text.startswith("Only sqlite has a value of read latency from due time") for s in findings.verdict)
 
@@ -125,15 +125,15 @@ def test_the_throughput_that_a_factor_asks_for_is_no_finding():
 
 
 @pytest.mark.parametrize(
-    ("target", "share", "words"),
+    ("target", "share", "message"),
     [
         (60_000, 0.6867, "does not sustain 60,000/s, reached 41,200"),
         (50, 0.9, "does not sustain 50/s, reached 45.0"),
         (0.5, 0.5, "does not sustain 0.5/s, reached 0.250"),
     ],
 )
-def test_the_message_of_a_missed_rate(target, share, words):
-    assert not_sustained(target, share) == words
+def test_the_message_of_a_missed_rate(target, share, message):
+    assert not_sustained(target, share) == message
 
 
 def test_where_all_runs_failed_no_verdict_is_promised(make_store):

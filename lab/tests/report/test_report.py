@@ -50,7 +50,7 @@ class Blocks(html.parser.HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.open: list[tuple[str, list[str]]] = []
-        self.found: list[tuple[str, str]] = []
+        self.closed: list[tuple[str, str]] = []
         self.attributes: list[tuple[str, str, str]] = []
         self.verbatim: str | None = None
 
@@ -63,17 +63,17 @@ class Blocks(html.parser.HTMLParser):
     def handle_endtag(self, tag):
         self.verbatim = None if tag == self.verbatim else self.verbatim
         if self.open and self.open[-1][0] == tag:
-            name, words = self.open.pop()
-            self.found.append((name, "".join(words)))
+            name, texts = self.open.pop()
+            self.closed.append((name, "".join(texts)))
             if self.open:
-                self.open[-1][1].append("".join(words))
+                self.open[-1][1].append("".join(texts))
 
     def handle_data(self, data):
         if self.verbatim is None:
             if self.open:
                 self.open[-1][1].append(data)
             elif data.strip():
-                self.found.append(("text", data))
+                self.closed.append(("text", data))
 
 
 def without_method(page: str) -> list[str]:
@@ -81,7 +81,9 @@ def without_method(page: str) -> list[str]:
     blocks = Blocks()
     blocks.feed(page)
     bad = [
-        t for tag, t in blocks.found if (UNIT.search(t) or (tag in LABELS and NAMED.search(t))) and not METHOD.search(t)
+        t
+        for tag, t in blocks.closed
+        if (UNIT.search(t) or (tag in LABELS and NAMED.search(t))) and not METHOD.search(t)
     ]
     bad += [
         v
@@ -145,10 +147,10 @@ def unlike_the_truth(page: str) -> list[str]:
     result = []
     for trace in windows_of(page):
         for kind, ((b0, b1), (a0, a1)) in QUARTER_S.items():
-            told = [(start, end) for start, end, name in trace["windows"] if name == kind]
+            windows = [(start, end) for start, end, name in trace["windows"] if name == kind]
             true = [(b0, b1), (trace["settled"] + a0, trace["settled"] + a1)]
-            same = len(told) == 2 and np.allclose(told, true, atol=2e-4)
-            result += [] if same else [f"run {trace['run']}: {kind} {told}, not {true}"]
+            same = len(windows) == 2 and np.allclose(windows, true, atol=2e-4)
+            result += [] if same else [f"run {trace['run']}: {kind} {windows}, not {true}"]
     for picture in re.findall(r'<div class="plot".*?</svg>', page, re.S):
         places = {}
         for tag in re.findall(r"<rect[^>]*>", picture):
@@ -173,10 +175,10 @@ def test_the_traces_mark_the_idle_and_the_quiet_windows_where_they_were(make_sto
 @pytest.mark.parametrize(
     "mutant",
     [
-        lambda found: found[:2],
-        lambda found: [replace(w, kind={"idle": "quiet", "quiet": "idle"}[w.kind]) for w in found],
-        lambda found: [replace(w, start_s=w.start_s + 0.1) for w in found],
-        lambda found: [replace(w, end_s=w.start_s) for w in found],
+        lambda windows: windows[:2],
+        lambda windows: [replace(w, kind={"idle": "quiet", "quiet": "idle"}[w.kind]) for w in windows],
+        lambda windows: [replace(w, start_s=w.start_s + 0.1) for w in windows],
+        lambda windows: [replace(w, end_s=w.start_s) for w in windows],
     ],
     ids=["one kind", "kinds exchanged", "begins late", "no length"],
 )

@@ -122,7 +122,7 @@ def test_each_case_has_its_sentence_of_at_most_25_words(case: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("factors", "told", "expected"),
+    ("factors", "sentence", "expected"),
     [
         (("threads", "target"), {"shows": True, "at_most": "3.2×", "resolved": None},
          "The effect of threads depends on target: it differs by up to 3.2×."),
@@ -138,8 +138,8 @@ def test_each_case_has_its_sentence_of_at_most_25_words(case: str) -> None:
          "Whether the effects of threads and target depend on each other is not tested."),
     ],
 )  # fmt: skip
-def test_each_interaction_has_its_sentence(factors, told, expected) -> None:
-    assert interaction_sentence(factors, **told) == expected
+def test_each_interaction_has_its_sentence(factors, sentence, expected) -> None:
+    assert interaction_sentence(factors, **sentence) == expected
 
 
 def test_a_level_is_named_so_that_a_reader_knows_what_it_is_of() -> None:

@@ -23,8 +23,8 @@ def store(make_store: Callable[..., Store], tmp_path: Path) -> Path:
     return whole.path
 
 
-def invoke(store: Path, *words: str) -> Result:
-    return CliRunner().invoke(main, [*words, "--store", str(store)])
+def invoke(store: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(main, [*arguments, "--store", str(store)])
 
 
 def test_show_lists_them_with_number_date_and_how_much_of_each_is_done(store: Path) -> None:
@@ -37,10 +37,10 @@ def test_show_lists_them_with_number_date_and_how_much_of_each_is_done(store: Pa
 
 
 @pytest.mark.parametrize(
-    "words", [["report"], ["export", "--csv"], ["show", "--json"], ["show", "--run", "1"]], ids=" ".join
+    "arguments", [["report"], ["export", "--csv"], ["show", "--json"], ["show", "--run", "1"]], ids=" ".join
 )
-def test_other_commands_ask_for_a_number(store: Path, words: list[str]) -> None:
-    command, *options = words
+def test_other_commands_ask_for_a_number(store: Path, arguments: list[str]) -> None:
+    command, *options = arguments
     refused = invoke(store, command, "synthetic", *options)
     assert refused.exit_code == 2
     said = " ".join(refused.output.split())

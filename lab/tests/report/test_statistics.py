@@ -66,12 +66,12 @@ def test_an_analysis_by_a_factor_shows_each_levels_extremes_and_comparisons(make
 
 
 @pytest.mark.parametrize(
-    ("test", "words"),
+    ("test", "sentence"),
     [("games-howell", "Welch"), ("kruskal-dunn-holm", "Kruskal-Wallis"), ("kruskal-dunn-holm", "Cliff's δ")],
 )
-def test_a_test_with_its_own_omnibus_says_it(make_store, test: str, words: str) -> None:
+def test_a_test_with_its_own_omnibus_says_it(make_store, test: str, sentence: str) -> None:
     analysis = f'responses = ["energy_per_op_uj"]\ntest = "{test}"'
-    assert words in text_of(page_of(make_store, **COUNTED, analysis=analysis))
+    assert sentence in text_of(page_of(make_store, **COUNTED, analysis=analysis))
 
 
 def test_modelled_energy_gets_no_line_and_the_page_says_why(make_store) -> None:
@@ -103,9 +103,9 @@ def test_a_run_that_leaves_something_to_the_next_is_reported(make_store, monkeyp
     assert "No check rejects" in quiet.text
     part = result.responses[0].parts[0]
     object.__setattr__(part.analysis, "serial", type(part.analysis.serial)(0.6, -0.1, 0.001, 45))
-    told = statistics.checks(result)
-    assert "1 of 12 checks reject an assumption of the model, where about 0.60 would do so by chance" in told.text
-    assert "runs depend on the run before" in plain(told.table.rows[0][3])
+    checks = statistics.checks(result)
+    assert "1 of 12 checks reject an assumption of the model, where about 0.60 would do so by chance" in checks.text
+    assert "runs depend on the run before" in plain(checks.table.rows[0][3])
 
 
 @pytest.mark.slow

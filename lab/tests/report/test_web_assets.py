@@ -71,12 +71,12 @@ def test_refuses_a_file_with_another_checksum(fetch, npm, manifest, capsys):
 
 
 @pytest.mark.parametrize(
-    ("present", "words"), [(False, "npm is not installed"), (True, "could not fetch it (offline)")]
+    ("present", "message"), [(False, "npm is not installed"), (True, "could not fetch it (offline)")]
 )
-def test_says_so_and_goes_on_without_npm_or_network(fetch, npm, manifest, capsys, present, words):
+def test_says_so_and_goes_on_without_npm_or_network(fetch, npm, manifest, capsys, present, message):
     if present:
         npm(None)
     assert fetch(manifest) == 0
     said = capsys.readouterr().out
-    assert words in said
+    assert message in said
     assert "static pictures" in said

@@ -111,8 +111,8 @@ def test_each_server_has_its_joules_and_the_policy_is_a_factor(tmp_path: Path) -
     assert runs["local"]["remote_compactions"] == runs["local"]["remote_moved_bytes"] == 0
     assert runs["static:high"]["remote_compactions"] > 0
     assert runs["static:high"]["remote_moved_bytes"] > 0
-    told = json.loads(done.stdout)
-    assert "modelled" in json.dumps(told)
+    printed = json.loads(done.stdout)
+    assert "modelled" in json.dumps(printed)
     events = events_of(tmp_path)
     assert all(max(e["files"] for e in of_run if e["event"] == "level0") >= 2 for of_run in events.values())
     decisions = {policy: [e for e in of_run if e["event"] == "decision"] for policy, of_run in events.items()}
@@ -231,10 +231,10 @@ def test_what_cannot_be_of_a_federation_is_refused(old: str, new: str, key: str,
     spec = tmp_path / "experiment.toml"
     assert old in SPEC + SHARES
     spec.write_text((SPEC + SHARES).replace(old, new, 1))
-    with pytest.raises(SpecError) as told:
+    with pytest.raises(SpecError) as error:
         load_spec(spec)
-    assert key in str(told.value)
-    assert phrase in str(told.value)
+    assert key in str(error.value)
+    assert phrase in str(error.value)
 
 
 def test_runs_on_a_federation_share_no_load(tmp_path: Path) -> None:

@@ -231,7 +231,7 @@ def test_the_network_is_a_factor_and_loopback_where_nothing_is_said_of_it(tmp_pa
 def test_without_root_a_study_with_a_network_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     plan = make_plan(load_spec(written(tmp_path, "num = 40_000", 'num = 40_000\n"network.delay_ms" = 2')))
-    assert any("network namespaces need root; run as root, or leave" in words for words in not_here(plan))
+    assert any("network namespaces need root; run as root, or leave" in message for message in not_here(plan))
 
 
 @pytest.mark.slow

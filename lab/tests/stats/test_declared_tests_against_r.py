@@ -34,12 +34,12 @@ def load(name: str, *numbers: str) -> Columns:
     return {c: list(table.numbers(c) if c in numbers else table.levels(c)) for c in table.columns}
 
 
-def wrong(found: dict[str, float | None], expected: dict[str, float]) -> list[str]:
+def wrong(actual: dict[str, float | None], expected: dict[str, float]) -> list[str]:
     """Figures that are not R's. p and limits are compared on the scale of their resolution."""
-    assert expected.keys() == found.keys(), sorted(expected.keys() ^ found.keys())
+    assert expected.keys() == actual.keys(), sorted(expected.keys() ^ actual.keys())
     bad = []
     for key, want in expected.items():
-        got = found[key]
+        got = actual[key]
         kind = key.partition("|")[0].rpartition("_")[2]
         floor = P_ABSOLUTE if kind == "p" else 1e-6 if kind in ("low", "high", "diff", "cliff") else 0.0
         if got is None or not math.isclose(got, want, rel_tol=RELATIVE, abs_tol=floor):
@@ -120,11 +120,11 @@ def strata(analysis: AnalysisResult, between: str) -> dict[str, dict[str, float 
     return result
 
 
-def wrong_strata(found: dict[str, dict[str, float | None]], golden: dict[str, dict[str, float | None]]) -> list[str]:
+def wrong_strata(actual: dict[str, dict[str, float | None]], golden: dict[str, dict[str, float | None]]) -> list[str]:
     bad = []
     for key, expected in golden.items():
-        told = {name: value for name, value in expected.items() if value is not None}
-        bad += [f"{key} {text}" for text in wrong({name: found[key][name] for name in told}, told)]
+        given = {name: value for name, value in expected.items() if value is not None}
+        bad += [f"{key} {text}" for text in wrong({name: actual[key][name] for name in given}, given)]
     return bad
 
 
@@ -169,7 +169,7 @@ def test_mutant_that_takes_repetitions_for_replications_is_caught() -> None:
     assert wrong({"F": rows["origin"].f}, {"F": golden["F"]})
 
 
-def lines_of(found: Regression) -> dict[str, dict[str, float | None]]:
+def lines_of(regression: Regression) -> dict[str, dict[str, float | None]]:
     names = {
         "equal slopes": "slopes",
         "equal intercepts, whatever the slopes": "free",
@@ -177,7 +177,7 @@ def lines_of(found: Regression) -> dict[str, dict[str, float | None]]:
         "one common line": "one",
     }
     lines = {}
-    for line in found.lines:
+    for line in regression.lines:
         assert line.slope_ci is not None
         assert line.intercept_ci is not None
         lines[",".join(line.levels.values())] = {
@@ -185,7 +185,7 @@ def lines_of(found: Regression) -> dict[str, dict[str, float | None]]:
             "slope_low": line.slope_ci[0], "slope_high": line.slope_ci[1],
             "intercept_low": line.intercept_ci[0], "intercept_high": line.intercept_ci[1],
         }  # fmt: skip
-    tests = {f"{names[t.name]}_{kind}": value for t in found.tests for kind, value in (("F", t.f), ("p", t.p))}
+    tests = {f"{names[t.name]}_{kind}": value for t in regression.tests for kind, value in (("F", t.f), ("p", t.p))}
     return {**lines, "tests": tests}
 
 

@@ -32,23 +32,23 @@ def sliding_window(count: int, reach: int) -> Matrix:
     return np.asarray(np.abs(place[:, None] - place[None, :]) > reach)
 
 
-def faults(differ: Matrix, found: Sequence[str]) -> list[str]:
-    symbols = [set(split_letters(text)) for text in found]
+def faults(differ: Matrix, letters: Sequence[str]) -> list[str]:
+    symbols = [set(split_letters(text)) for text in letters]
     wrong = [f"group {i} has no letter" for i, own in enumerate(symbols) if not own]
     for i in range(len(differ)):
         for j in range(i):
             if bool(symbols[i] & symbols[j]) == bool(differ[i, j]):
-                wrong.append(f"groups {j} and {i}: {found[j]} and {found[i]}, differ = {differ[i, j]}")
+                wrong.append(f"groups {j} and {i}: {letters[j]} and {letters[i]}, differ = {differ[i, j]}")
     return wrong
 
 
-def surplus(differ: Matrix, found: Sequence[str]) -> list[str]:
+def surplus(differ: Matrix, letters: Sequence[str]) -> list[str]:
     """Letters that could go without losing a statement."""
-    every = {symbol for text in found for symbol in split_letters(text)}
+    every = {symbol for text in letters for symbol in split_letters(text)}
     return [
         symbol
         for symbol in every
-        if not faults(differ, ["".join(s for s in split_letters(text) if s != symbol) for text in found])
+        if not faults(differ, ["".join(s for s in split_letters(text) if s != symbol) for text in letters])
     ]
 
 

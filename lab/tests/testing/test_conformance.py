@@ -82,11 +82,11 @@ def on_rapl(changed: type[_Channelled], **changes: object) -> Instrument:
 
 
 def test_an_understated_gain_error_fails_the_coverage() -> None:
-    assert any("coverage" in words for words in examine(on_rapl(_Channelled, gain_rel=0.025), SEEDS).failings)
+    assert any("coverage" in failing for failing in examine(on_rapl(_Channelled, gain_rel=0.025), SEEDS).failings)
 
 
 def test_an_overstated_gain_error_fails_the_width() -> None:
-    assert any("RMS error" in words for words in examine(on_rapl(_Channelled, gain_rel=0.1), SEEDS).failings)
+    assert any("RMS error" in failing for failing in examine(on_rapl(_Channelled, gain_rel=0.1), SEEDS).failings)
 
 
 def test_a_wrap_that_is_not_undone_is_no_figure_and_one_that_is_taken_for_energy_is_wrong(monkeypatch) -> None:

@@ -61,12 +61,15 @@ class StageTiming:
 
 
 def drive(
-    stages: Sequence[Stage], machine: LoadedMachine, pace: StageTiming, told: Callable[[Stage], None] = lambda _: None
+    stages: Sequence[Stage],
+    machine: LoadedMachine,
+    pace: StageTiming,
+    on_stage: Callable[[Stage], None] = lambda _: None,
 ) -> list[StageRun]:
     """Runs all stages in order; calls `told` when each begins."""
     results = []
     for stage in stages:
-        told(stage)
+        on_stage(stage)
         results.append(_driven(stage, machine, pace))
     return results
 

@@ -34,7 +34,7 @@ def on_this_clock(recording: Trace, markers: Sequence[Marker]) -> tuple[Trace, s
         raise DataError(
             "the recording shows one marker burst; it must last from before the first stage to after the last"
         )
-    return replace(recording, t_ns=aligned.relation.to_host_ns(recording.t_ns)), aligned.words
+    return replace(recording, t_ns=aligned.relation.to_host_ns(recording.t_ns)), aligned.description
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class PlacedRecording:
     """A recording with this host's times, and how it came by them."""
 
     trace: Trace
-    words: str
+    description: str
 
 
 def placed(recording: Trace, markers: Sequence[Marker], runs: Sequence[StageRun]) -> PlacedRecording:

@@ -88,7 +88,7 @@ def _pairs_caption(analysis: AnalysisResult) -> str:
             else f"; same: within ± {analysis.margin:g}"
         )
     method = " (modelled)" if analysis.modelled else ""
-    return f"All pairs{method}: {analysis.test.words}{_df_text(analysis)}{same}{alone}"
+    return f"All pairs{method}: {analysis.test.display_name}{_df_text(analysis)}{same}{alone}"
 
 
 def _of_replications(analysis: AnalysisResult) -> str:
@@ -134,14 +134,14 @@ def _checks(analysis: AnalysisResult) -> str:
 
 
 def _sentences(analysis: AnalysisResult) -> list[str]:
-    found = []
+    lines = []
     if analysis.sequential:
-        found.append(_look_text(analysis.sequential, analysis.alpha))
+        lines.append(_look_text(analysis.sequential, analysis.alpha))
     if analysis.precision:
-        found += _precision_text(analysis.precision, analysis.scale)
+        lines += _precision_text(analysis.precision, analysis.scale)
     if analysis.same:
-        found += _same_text(analysis)
-    return found
+        lines += _same_text(analysis)
+    return lines
 
 
 def _look_text(sequential: LookTaken, alpha: float) -> str:

@@ -130,8 +130,8 @@ def calibrate(
             return
         record = _read_stages(stages_file) if stages_file else _driven_with_markers(plan, output)
         if not trace.exists():
-            words = f"Stages done. Put the recording into {trace} and fit with: --stages {_stages_path(output)}"
-            console().print(words, markup=False)
+            message = f"Stages done. Put the recording into {trace} and fit with: --stages {_stages_path(output)}"
+            console().print(message, markup=False)
             return
         measured = _recorded(record, trace, columns, recorder)
     else:
@@ -213,7 +213,7 @@ class _Bar:
     def __exit__(self, *_: object) -> None:
         self._bars.stop()
 
-    def told(self, stage: Stage) -> None:
+    def show(self, stage: Stage) -> None:
         """Shows the begin of a stage."""
         left = clock(self._plan.pace.stage_s * (len(self._plan.stages) - self._done))
         self._bars.update(self._task, completed=self._done, description=f"{stage.label:<12}", left=left)
@@ -238,9 +238,9 @@ def _metered(plan: _Plan, meter: Meter, as_json: bool) -> _Measured:
             Sampler(meter) as sampler,
             _Bar(plan) as bar,
         ):
-            runs = drive(plan.stages, machine, plan.pace, bar.told)
-            words = f"{meter.name} ({meter.method}): {meter.describe()}"
-            return _Measured(runs, sampler.stop(), words, meter.method, str(meter.domain), place)
+            runs = drive(plan.stages, machine, plan.pace, bar.show)
+            description = f"{meter.name} ({meter.method}): {meter.describe()}"
+            return _Measured(runs, sampler.stop(), description, meter.method, str(meter.domain), place)
     finally:
         meter.close()
 
@@ -254,7 +254,7 @@ def _driven_with_markers(plan: _Plan, output: Path) -> dict[str, Any]:
     place = _place(plan.folder)
     with ThisMachine(plan.cpus, plan.folder, storage=plan.storage) as machine, _Bar(plan) as bar:
         first = burst(machine.burners)
-        runs = drive(plan.stages, machine, plan.pace, bar.told)
+        runs = drive(plan.stages, machine, plan.pace, bar.show)
         last = burst(machine.burners)
     markers_ns = [x.busy_ns for x in (first, last)]
     record = {"format": _FORMAT, **place, "markers_ns": markers_ns, "stages": to_json(runs)}
@@ -290,10 +290,10 @@ def _recorded(record: dict[str, Any], path: Path, columns: Columns, recorder: Re
         runs, place = from_json(record["stages"]), {key: record[key] for key in ("date", "machine")}
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"not the {_FORMAT}: {error!r}") from error
-    found = placed(trace_of(read_csv(path, columns), recorder), markers, runs)
+    aligned = placed(trace_of(read_csv(path, columns), recorder), markers, runs)
     accuracy = f"gain ±{2 * recorder.gain_rel:.2%}, offset ±{2 * recorder.offset_w:g} W at k=2"
-    words = f"{path.name} (measured elsewhere): {accuracy}; {found.words}"
-    return _Measured(runs, [found.trace], words, Method.MEASURED, str(recorder.domain), place)
+    description = f"{path.name} (measured elsewhere): {accuracy}; {aligned.description}"
+    return _Measured(runs, [aligned.trace], description, Method.MEASURED, str(recorder.domain), place)
 
 
 def _finish(output: Path, name: str, measured: _Measured, as_json: bool) -> None:

@@ -105,7 +105,7 @@ def compare(
         time.sleep(again_after)
     if again_after is not None or since is not None:
         second = exchange(address, exchanges, token.encode())
-    found = relation(first, second)
+    clocks = relation(first, second)
     if as_json:
         echo_json(
             {
@@ -113,10 +113,10 @@ def compare(
                 "offset": asdict(second or first),
                 "since": asdict(first) if second else None,
             }
-            | _drift(found)
+            | _drift(clocks)
         )
         return
-    _print(address, first, second, found)
+    _print(address, first, second, clocks)
 
 
 @clock.command()
@@ -150,8 +150,8 @@ def mark(meter: str | None, as_json: bool) -> None:
             }
         )
     else:
-        for name, found in checks.items():
-            console().print(f"{choice.meter.name} {name}: {found.words}", markup=False)
+        for name, result in checks.items():
+            console().print(f"{choice.meter.name} {name}: {result.description}", markup=False)
     if any(x.agrees is False for x in checks.values()):
         fail("the marker is not where the clock relation puts it", 1)
 
@@ -182,7 +182,7 @@ def _read(path: Path) -> Offset:
         raise UsageError(f"{path}: expected what `edgejoule clock compare --json` printed: {error}") from error
 
 
-def _print(address: str, first: Offset, second: Offset | None, found: ClockRelation) -> None:
+def _print(address: str, first: Offset, second: Offset | None, clocks: ClockRelation) -> None:
     out = console()
     for offset in (first, second) if second else (first,):
         out.print(
@@ -194,5 +194,5 @@ def _print(address: str, first: Offset, second: Offset | None, found: ClockRelat
     if second is None:
         out.print("Drift: not measured, a crystal's is assumed; --again-after S or --since FILE measures it.")
         return
-    facts = _drift(found)
+    facts = _drift(clocks)
     out.print(f"Drift: {facts['drift_ppm']:+.2f} ppm ± {facts['drift_uncertainty_k2_ppm']:.2f} ppm (k=2)", markup=False)

@@ -44,7 +44,7 @@ meter_option: Callable[[F], F] = click.option(
     "meter_options",
     multiple=True,
     metavar="METER.KEY=VALUE",
-    callback=lambda _context, _parameter, words: parsed_meter_options(words),
+    callback=lambda _context, _parameter, values: parsed_meter_options(values),
     help="An option of a meter, for example serial.port=/dev/ttyUSB0; may be repeated.",
 )
 
@@ -120,11 +120,11 @@ class Commands(click.Group):
 class OnDemand(Commands):
     """A command's module is imported when the command is called: some take a second to come."""
 
-    def __init__(self, modules: Mapping[str, str], removed: Mapping[str, str] | None = None, **words: Any) -> None:
+    def __init__(self, modules: Mapping[str, str], removed: Mapping[str, str] | None = None, **settings: Any) -> None:
         """modules: in the order of use, name -> module of edgejoule.cli and attribute, "run:run". removed: name of a
         command that is gone -> what replaces it.
         """
-        super().__init__(**words)
+        super().__init__(**settings)
         self.modules, self.removed = modules, removed or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:

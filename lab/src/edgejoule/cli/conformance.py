@@ -85,9 +85,9 @@ def conformance(
         for name in wanted:
             results.append((known[name], list(_examined(known[name], seeds, fault_seeds, first, progress))))
     ideal = {name: run_once(known[name], first, ideal=True) for name in wanted}
-    failings = [f"{each.meter}: {words}" for _, found in results for each in found for words in each.failings]
+    failings = [f"{each.meter}: {failing}" for _, group in results for each in group for failing in each.failings]
     if as_json:
-        echo_json([_as_json(instrument, found, ideal[instrument.name]) for instrument, found in results])
+        echo_json([_as_json(instrument, each, ideal[instrument.name]) for instrument, each in results])
     else:
         _print(results, ideal, seeds, fault_seeds, first)
     if failings:
@@ -95,15 +95,15 @@ def conformance(
 
 
 def _check_real(name: str, options: Options, known_w: float, known_u_w: float, seconds: float, as_json: bool) -> None:
-    found = next((c for c in discover(name, options) if c.name == name), None)
-    assert found is not None, "discover refuses unknown names"
-    here = found.availability
-    if found.meter is None or not here.available:
+    candidate = next((c for c in discover(name, options) if c.name == name), None)
+    assert candidate is not None, "discover refuses unknown names"
+    here = candidate.availability
+    if candidate.meter is None or not here.available:
         raise MeterError(f"meter {name} cannot be used here: {here.reason}" + (f"; {here.fix}" if here.fix else ""))
     with Progress(console=messages(), transient=True) as progress:
         task = progress.add_task(name, total=seconds)
         seen = compare_with_known(
-            found.meter, known_w, known_u_w, seconds, lambda passed_s: progress.update(task, completed=passed_s)
+            candidate.meter, known_w, known_u_w, seconds, lambda passed_s: progress.update(task, completed=passed_s)
         )
     if as_json:
         echo_json(asdict(seen))
@@ -168,7 +168,7 @@ def _print(
         out.print(f"  {instrument.name}: {instrument.evidence.sentence}", markup=False)
 
 
-def _as_json(instrument: Instrument, found: Sequence[Conformance], ideal: Outcome) -> dict[str, object]:
+def _as_json(instrument: Instrument, verdicts: Sequence[Conformance], ideal: Outcome) -> dict[str, object]:
     return {
         "meter": instrument.name,
         "evidence": list(instrument.evidence.sources),
@@ -185,6 +185,6 @@ def _as_json(instrument: Instrument, found: Sequence[Conformance], ideal: Outcom
                 "uncertainty_k2_rel": each.uncertainty_rel if each.reported else None,
                 "failings": each.failings,
             }
-            for each in found
+            for each in verdicts
         ],
     }

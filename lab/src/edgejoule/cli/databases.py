@@ -72,8 +72,8 @@ def databases(ctx: click.Context, as_json: bool) -> None:
     for column in ("database", "version", "here", "what it is"):
         table.add_column(column)
     for a in known:
-        words = a.summary if a.available else f"{a.summary}; {a.fix}" if a.summary else a.fix
-        table.add_row(a.name, a.version or "", "yes" if a.available else "no", words)
+        summary = a.summary if a.available else f"{a.summary}; {a.fix}" if a.summary else a.fix
+        table.add_row(a.name, a.version or "", "yes" if a.available else "no", summary)
     console().print(table)
 
 
@@ -233,13 +233,13 @@ def _kind(name: str) -> type[DatabaseServer]:
 
 
 def _parsed(settings: Sequence[str]) -> dict[str, str]:
-    found = {}
+    options = {}
     for word in settings:
         key, sep, value = word.partition("=")
         if not sep or not key:
             raise UsageError(f"--set {word}: expected OPTION=VALUE, for example --set persistence=none")
-        found[key] = value
-    return found
+        options[key] = value
+    return options
 
 
 def _running(name: str, folder: Path) -> DatabaseServer:
@@ -250,12 +250,12 @@ def _running(name: str, folder: Path) -> DatabaseServer:
 
 
 def _all_running(folder: Path) -> list[DatabaseServer]:
-    found = []
+    servers = []
     for file in sorted(folder.glob(f"*/{FILE}")):
         record = Record.read(file.parent)
         if record and record.server in SERVERS and any(p.runs() for p in record.processes):
-            found.append(SERVERS[record.server].attach(file.parent, record))
-    return found
+            servers.append(SERVERS[record.server].attach(file.parent, record))
+    return servers
 
 
 def _same(server: DatabaseServer) -> DatabaseServer:
@@ -288,6 +288,6 @@ def _tell(server: DatabaseServer, as_json: bool) -> None:
     if as_json:
         echo_json(_state(server))
         return
-    told = " ".join(f"{server.name}.{name}={value}" for name, value in server.connection().items())
-    console().print(f"{server.name} {server.version} runs: {told}", markup=False)
+    connection = " ".join(f"{server.name}.{name}={value}" for name, value in server.connection().items())
+    console().print(f"{server.name} {server.version} runs: {connection}", markup=False)
     console().print(f"log: {server.log_of(server.processes[0].name)}", markup=False)

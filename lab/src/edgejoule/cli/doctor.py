@@ -57,12 +57,12 @@ def _name(name: str) -> str:
     return name.replace("khz_", "frequency_").replace("_", " ").replace("4kb", "4 KB")
 
 
-def _table(found: Examination) -> Table:
+def _table(examination: Examination) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     for _ in range(3):
         table.add_column(overflow="fold")
-    for group, facts in groupby(found.facts, lambda f: f.group):
+    for group, facts in groupby(examination.facts, lambda f: f.group):
         for i, fact in enumerate(facts):
-            told = Text(fact.words) if fact.why is None else Text(f"not known: {fact.why}", style="dim")
-            table.add_row(Text(group if i == 0 else "", style="bold"), _name(fact.name), told)
+            value = Text(fact.words) if fact.why is None else Text(f"not known: {fact.why}", style="dim")
+            table.add_row(Text(group if i == 0 else "", style="bold"), _name(fact.name), value)
     return table

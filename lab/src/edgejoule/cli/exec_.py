@@ -240,9 +240,9 @@ class Exec:
             progress = opened.enter_context(ExecProgress(say, choice.meter, spec))
             resume = self.given["resume"]
             if not resume:
-                resume, words = continuation(store, study, partial=False)
-                if words:
-                    say.print(words, markup=False)
+                resume, message = continuation(store, study, partial=False)
+                if message:
+                    say.print(message, markup=False)
             try:
                 experiment, _ = conduct(store, study, progress, resume=resume)
             except DatabaseError as error:

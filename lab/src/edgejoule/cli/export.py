@@ -75,16 +75,16 @@ def export(
     if parquet is not None and (output is not None or bundle is not None or form in ("csv", "jsonl", "events")):
         raise UsageError(f"--parquet {parquet}: expected no --csv, --jsonl, --events, --bundle or -o beside it")
     with Store.open(store) as opened:
-        found = opened.find(experiment)
+        stored = opened.find(experiment)
         if bundle is not None:
-            write_bundle(opened.path, found, bundle)
+            write_bundle(opened.path, stored, bundle)
             return
         table = form in ("csv", None) and not attempts
-        runs = opened.runs(found.id) if table else opened.attempts(found.id)
+        runs = opened.runs(stored.id) if table else opened.attempts(stored.id)
         if parquet is not None:
-            _write_parquet(opened, found, runs, parquet, samples=form == "samples")
+            _write_parquet(opened, stored, runs, parquet, samples=form == "samples")
             return
-        text = _text(opened, found, runs, form or "csv")
+        text = _text(opened, stored, runs, form or "csv")
     if output is None:
         click.echo(text, nl=False)
         return

@@ -51,9 +51,9 @@ def import_(file: Path, recording: RecordingOptions, intervals: IntervalOptions,
 def _take_bundle(bundle: Path, store: Path, as_json: bool) -> None:
     number = import_bundle(bundle, store)
     with Store.open(store) as opened:
-        found = opened.find(str(number))
+        imported = opened.find(str(number))
     if as_json:
-        echo_json({"id": found.id, "name": found.name, "store": str(store), "runs": dict(found.counts)})
+        echo_json({"id": imported.id, "name": imported.name, "store": str(store), "runs": dict(imported.counts)})
         return
-    runs = ", ".join(f"{count} {status}" for status, count in sorted(found.counts.items()))
-    console().print(f"{found.name} is experiment {found.id} of {store}: runs {runs}", markup=False)
+    runs = ", ".join(f"{count} {status}" for status, count in sorted(imported.counts.items()))
+    console().print(f"{imported.name} is experiment {imported.id} of {store}: runs {runs}", markup=False)

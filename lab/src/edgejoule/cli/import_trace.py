@@ -99,10 +99,10 @@ def import_trace(
     starts_ns = None if intervals.starts is None else begin_ns + moment_ns(recorded, intervals.starts)
     clock = DeclaredClock(intervals.clock_within_s, starts_ns)
     with Store.open(store) as opened:
-        found = _attach(opened, intervals, recorded, trace_of(recorded, recorder, begin_ns), file.name, clock)
+        attached = _attach(opened, intervals, recorded, trace_of(recorded, recorder, begin_ns), file.name, clock)
     parts = [
-        _Part(f"run {x.run.run_index + 1} {name}", part, x.words, x.run.facts["imported"]["flags"])
-        for x in found
+        _Part(f"run {x.run.run_index + 1} {name}", part, x.description, x.run.facts["imported"]["flags"])
+        for x in attached
         for name, part in (("active", x.active), ("settled", x.settled))
     ]
     _tell(file, recorded, parts, as_json)
@@ -135,18 +135,20 @@ def _attach(
         raise UsageError(
             "--primary: its joules must be those of all runs: leave --run out, and finish the experiment (run --resume)"
         )
-    found = attached(
+    results = attached(
         store, runs, finished, trace, recorded, file, clock, replacing=intervals.replace, primary=primary
     )  # fmt: skip
-    store.attach(experiment.id, [(each.run, each.trace) for each in found], _meter(found[0].run) if primary else None)
-    return found
+    store.attach(
+        experiment.id, [(each.run, each.trace) for each in results], _meter(results[0].run) if primary else None
+    )
+    return results
 
 
 def _meter(run: Run) -> Primary:
     """Returns the recorder, which is now a run's first meter."""
     first = run.meters[0]
-    words = f"Energy here is MEASURED: {first['describe']}; attached afterwards."
-    return Primary(first["name"], first["describe"], words)
+    sentence = f"Energy here is MEASURED: {first['describe']}; attached afterwards."
+    return Primary(first["name"], first["describe"], sentence)
 
 
 def _run(runs: list[Run], number: int, which: str) -> Run:
@@ -181,9 +183,9 @@ def _tell(file: Path, recorded: Recorded, parts: list[_Part], as_json: bool) -> 
 def _columns(recorded: Recorded) -> dict[str, str]:
     mapping = recorded.mapping
     assert mapping.time is not None
-    found = {"time": mapping.time, **{role.value: column for role, column in mapping.roles.items()}}
+    columns = {"time": mapping.time, **{role.value: column for role, column in mapping.roles.items()}}
     given = {} if mapping.voltage_v is None else {"voltage": f"{mapping.voltage_v:g} V, given"}
-    return {role: f"{column.name} in {column.unit}" for role, column in found.items()} | given
+    return {role: f"{column.name} in {column.unit}" for role, column in columns.items()} | given
 
 
 def _print(file: Path, recorded: Recorded, parts: list[_Part]) -> None:
@@ -195,29 +197,29 @@ def _print(file: Path, recorded: Recorded, parts: list[_Part]) -> None:
     for heading in ("interval", "from s", "to s", "energy J (measured)", "± (k=2)", "mean W", "known"):
         table.add_column(heading, justify="left" if heading == "interval" else "right")
     for part in parts:
-        found = part.energy
-        if found.energy_j is not None and found.uncertainty_k2_j is not None and found.power_mean_w is not None:
-            figures = (f"{found.energy_j:.6g}", f"{found.uncertainty_k2_j:.2g}", f"{found.power_mean_w:.5g}")
+        energy = part.energy
+        if energy.energy_j is not None and energy.uncertainty_k2_j is not None and energy.power_mean_w is not None:
+            figures = (f"{energy.energy_j:.6g}", f"{energy.uncertainty_k2_j:.2g}", f"{energy.power_mean_w:.5g}")
         else:
             figures = ("none", "", "")
-        edges = (f"{found.start_ns / 1e9:.6g}", f"{found.end_ns / 1e9:.6g}")
-        table.add_row(part.name, *edges, *figures, f"{found.coverage:.1%}")
+        edges = (f"{energy.start_ns / 1e9:.6g}", f"{energy.end_ns / 1e9:.6g}")
+        table.add_row(part.name, *edges, *figures, f"{energy.coverage:.1%}")
     out.print(table)
     for part in parts:
         if part.energy.budget and len(parts) <= _BUDGETS_MAX:  # of more runs `show --run N` has them
             lines = ", ".join(f"{line.name} {line.value_j:.2g} J" for line in part.energy.budget)
             out.print(f"\n{part.name}: uncertainty (k=1) of {lines}")
         if part.energy.renewal:
-            out.print(f"{part.name}: {part.energy.renewal.words}", markup=False)
+            out.print(f"{part.name}: {part.energy.renewal.description}", markup=False)
         for note in part.energy.notes:
             out.print(f"{part.name}: {note}", markup=False)
     out.print()
     for part in parts[::2]:
         run = part.name.rsplit(" ", 1)[0]
         flags = [f"flag: {flag}" for flag in part.flags]
-        told = part.clock and not any(part.clock in flag for flag in flags)
-        for words in (*([part.clock] if told else []), *flags):
-            out.print(f"{run}: {words}", markup=False)
+        shown = part.clock and not any(part.clock in flag for flag in flags)
+        for message in (*([part.clock] if shown else []), *flags):
+            out.print(f"{run}: {message}", markup=False)
 
 
 def _as_json(part: _Part) -> dict[str, object]:

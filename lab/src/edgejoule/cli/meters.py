@@ -61,22 +61,22 @@ def _show_setup(name: str, as_json: bool) -> None:
     plugins = {plugin.name: plugin for plugin in entry_points(group=GROUP)}
     if name not in plugins:
         raise UsageError(f"no meter is called {name!r}; known: {', '.join(sorted(plugins)) or 'none'}")
-    words = setting_up(plugins[name])
+    instructions = setting_up(plugins[name])
     (candidate,) = discover(plugins=[plugins[name]])
     here = candidate.availability
     if as_json:
         facts = {"available": here.available, "reason": here.reason, "fix": here.fix}
-        echo_json({"name": name, "setting_up": words, **facts})
+        echo_json({"name": name, "setting_up": instructions, **facts})
         return
     out = console()
     out.print(f"{name}: {'can be used here' if here.available else 'not usable here'}, {here.reason}", markup=False)
     if here.fix:
         out.print(f"to do: {here.fix}", markup=False)
     out.print()
-    if words is None:
+    if instructions is None:
         out.print("Its package says nothing on setting up (a section `## Setting up` of its README.md).", markup=False)
     else:
-        out.print(Markdown(words) if out.is_terminal else words, markup=False)
+        out.print(Markdown(instructions) if out.is_terminal else instructions, markup=False)
 
 
 def _choice(candidates: list[Candidate]) -> Choice | None:

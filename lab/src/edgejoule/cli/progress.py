@@ -75,8 +75,8 @@ class StudyProgress:
     def nothing_to_do(self, experiment: Experiment) -> None:
         """Say so, and what the experiment has."""
         self.idle = True
-        words = f"nothing to do: experiment {experiment.id} has these runs already ({experiment.progress})"
-        self._console.print(words, markup=False)
+        message = f"nothing to do: experiment {experiment.id} has these runs already ({experiment.progress})"
+        self._console.print(message, markup=False)
 
     def loading(self, key: str, share: float) -> None:
         """Show a load; on a pipe, one line when it is done."""
@@ -104,10 +104,10 @@ class StudyProgress:
         """Move the second bar."""
         if event["event"] == "interval":
             planned = event["operations_planned"]
-            words = f"{event['throughput_ops_s']:,.0f} ops/s"
+            rate = f"{event['throughput_ops_s']:,.0f} ops/s"
             if self._power_w is not None:
-                words += f", {self._power_w:.2f} W {self._method}"
-            self._bars.update(self._now, total=planned, completed=event["operations_total"], words=words)
+                rate += f", {self._power_w:.2f} W {self._method}"
+            self._bars.update(self._now, total=planned, completed=event["operations_total"], words=rate)
         elif event["event"] == "phase" and event["phase"] in _STANDING:
             self._bars.update(self._now, words=_STANDING[event["phase"]])
 
@@ -115,9 +115,9 @@ class StudyProgress:
         """Stores the newest power for the next event."""
         self._power_w = power.power_w
 
-    def looked(self, words: str, replications: int) -> None:
+    def looked(self, message: str, replications: int) -> None:
         """Say what a declared look found, and drop the runs that it leaves out."""
-        self._console.print(words, markup=False)
+        self._console.print(message, markup=False)
         self.expect(replications)
 
     def expect(self, replications: int) -> None:
@@ -175,8 +175,8 @@ def _words(response: ResponseValue) -> str:
         return f"{response.name} missing ({response.missing_reason})"
     value = f"{response.value:,.0f}" if response.value >= 1000 else f"{response.value:#.4g}"
     unit = unit_text(response.unit) + ("/op" if response.name.endswith("_per_op_uj") else "")
-    told = response.method if is_energy(response.name) else "" if "/" in unit else label_of(response.name)
-    return " ".join([f"{value:>8}", *filter(None, (unit, told))])
+    qualifier = response.method if is_energy(response.name) else "" if "/" in unit else label_of(response.name)
+    return " ".join([f"{value:>8}", *filter(None, (unit, qualifier))])
 
 
 def clock(seconds: float) -> str:

@@ -39,11 +39,11 @@ def report(experiment: str, output: Path | None, store: Path, as_json: bool) -> 
     """
     bundle = Path(experiment) if experiment.endswith(".zip") else None
     with bundle_store(bundle) if bundle else Store.open(store) as opened:
-        found = opened.find("latest" if bundle else experiment)
-        findings = find(opened, found)
-        target = output or (bundle or store).parent / f"{found.name}-{found.id}.html"
+        stored = opened.find("latest" if bundle else experiment)
+        findings = find(opened, stored)
+        target = output or (bundle or store).parent / f"{stored.name}-{stored.id}.html"
         if output is not None or not as_json:
-            write_report(opened, found, findings, target)
+            write_report(opened, stored, findings, target)
     if as_json:
         echo_json(findings.to_json())
         return

@@ -203,10 +203,10 @@ def _servers_choice(servers: Servers, other: str | None) -> Choice:
     """Returns each server's meter. other: the meter that the command line names."""
     if other:
         raise UsageError(f"{other}: with [servers] each server has its own meter; leave --meter and --profile out")
-    found = servers.meter.probe()
-    if not found.available:
-        raise _cannot_be_used(servers.meter.name, found)
-    return Choice(servers.meter, found, ())
+    availability = servers.meter.probe()
+    if not availability.available:
+        raise _cannot_be_used(servers.meter.name, availability)
+    return Choice(servers.meter, availability, ())
 
 
 def _meter_options(spec: Spec, profile: str | None) -> dict[str, dict[str, Level]]:
@@ -220,13 +220,13 @@ def _beside(spec: Spec, choice: Choice, profile: str | None) -> list[Meter]:
     if not wanted:
         return []  # without looking for every meter a second time
     candidates = {c.name: c for c in discover(wanted, _meter_options(spec, profile))}
-    found = []
+    meters = []
     for name in wanted:
         candidate = candidates[name]
         if candidate.meter is None or not candidate.availability.available:
             raise _cannot_be_used(name, candidate.availability)
-        found.append(candidate.meter)
-    return found
+        meters.append(candidate.meter)
+    return meters
 
 
 def _cannot_be_used(name: str, refused: Availability) -> MeterError:
@@ -269,9 +269,9 @@ def _measure(
             StudyProgress(messages(), str(choice.meter.method), causes=keep_going) as progress,
         ):
             if not (resume or rerun_flagged):
-                resume, words = continuation(store, study, partial=partial)
-                if words:
-                    say.print(words, markup=False)
+                resume, message = continuation(store, study, partial=partial)
+                if message:
+                    say.print(message, markup=False)
             experiment, runs = conduct(
                 store, study, progress, resume=resume, rerun_flagged=rerun_flagged, keep_going=keep_going, only=chosen
             )
@@ -328,9 +328,9 @@ def _print_plan(
     out.print(table)
     print_design(out, reading)
     for rule in spec.when:
-        out.print(f"when {rule.words()}", markup=False)
-    for words in not_here(plan):
-        out.print(f"not here: {words}", markup=False)
+        out.print(f"when {rule.describe()}", markup=False)
+    for message in not_here(plan):
+        out.print(f"not here: {message}", markup=False)
     still_s = quiet_s(spec.timing, meter.method)
     if not any(system_of(p).opens_database for p in plan):
         quiet, still_s = "", 0.0
@@ -387,12 +387,12 @@ def _seen_s(spec: Spec, store: Path) -> dict[str, float]:
             if e.spec.model_dump(exclude=_NOT_TIME) == spec.model_dump(exclude=_NOT_TIME)
         ]
         runs = [r for e in same[-1:] for r in opened.runs(e.id) if r.intervals]
-    found: dict[str, list[float]] = {}
+    values: dict[str, list[float]] = {}
     for r in runs:
         assert r.intervals is not None
         label = cell_label(r.levels)
-        found.setdefault(label, []).append((r.intervals.settled_end_ns - r.intervals.active_start_ns) / 1e9)
-    return {label: sum(costs) / len(costs) for label, costs in found.items()}
+        values.setdefault(label, []).append((r.intervals.settled_end_ns - r.intervals.active_start_ns) / 1e9)
+    return {label: sum(costs) / len(costs) for label, costs in values.items()}
 
 
 #: What does not change how long a cell takes.

@@ -28,14 +28,14 @@ def list_(store: Path, as_json: bool) -> None:
       edgejoule list --store other/store.db --json
     """
     with Store.open(store) as opened:
-        found = opened.experiments()
+        stored = opened.experiments()
     if as_json:
-        echo_json([_summary(e) for e in found])
+        echo_json([_summary(e) for e in stored])
         return
-    if not found:
+    if not stored:
         console().print(f"{store} holds no experiment yet; `edgejoule run SPEC` makes one")
         return
-    print_bare(console(), experiments.table(found))
+    print_bare(console(), experiments.table(stored))
 
 
 def _summary(e: Experiment) -> dict[str, object]:
@@ -68,33 +68,33 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
     """
     with Store.open(store) as opened:
         try:
-            found = opened.find(experiment)
+            stored = opened.find(experiment)
         except SeveralError as error:
             if as_json or run_number is not None:
                 raise
             print_bare(console(), experiments.table(error.experiments))
             console().print("Several experiments have this name: `edgejoule show ID` shows one.")
             return
-        runs = opened.attempts(found.id)
+        runs = opened.attempts(stored.id)
         if run_number is not None:
-            count = len(opened.runs(found.id))
+            count = len(opened.runs(stored.id))
             runs = [run for run in runs if run.run_index == run_number - 1]
             if not runs:
                 raise click.BadParameter(f"the experiment has {count} runs", param_hint="--run")
         events = {run.id: opened.data(run).events for run in runs} if run_number else {}
     if as_json:
-        echo_json({**_summary(found), "records": [r.record(found.name) for r in runs]})
+        echo_json({**_summary(stored), "records": [r.record(stored.name) for r in runs]})
         return
     out = console()
-    out.print(Text(f"{found.name} ({found.id}), {found.begun}: {found.question}", style="bold"))
-    out.print(found.energy_words, markup=False)
-    if not found.finished:
-        out.print(f"Not complete: {found.progress}; `edgejoule run SPEC --resume` goes on.", markup=False)
+    out.print(Text(f"{stored.name} ({stored.id}), {stored.begun}: {stored.question}", style="bold"))
+    out.print(stored.energy_words, markup=False)
+    if not stored.finished:
+        out.print(f"Not complete: {stored.progress}; `edgejoule run SPEC --resume` goes on.", markup=False)
     if run_number is not None:
         for run in runs:
             _print_run(run, [e for e in events[run.id] if e["event"] == "database"])
         return
-    print_bare(out, experiments.runs(found, runs))
+    print_bare(out, experiments.runs(stored, runs))
 
 
 def _print_run(run: Run, events: list[object]) -> None:

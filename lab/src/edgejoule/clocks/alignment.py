@@ -33,7 +33,7 @@ class Aligned:
     sightings: tuple[Sighting, ...]
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Describes the result in one sentence."""
         seen = sum(s.shift_s is not None for s in self.sightings)
         known = self.relation

@@ -306,7 +306,7 @@ class ClockCheck:
         return abs(self.sighting.shift_s) <= 2 * math.hypot(self.sighting.uncertainty_s, self.relation_s)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Describes the check in one sentence."""
         seen = relation_text([self.sighting])
         if self.agrees is None:

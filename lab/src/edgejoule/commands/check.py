@@ -18,10 +18,10 @@ def check_command(run: PlannedRun) -> None:
     assert command is not None
     around = surroundings(run, Path("/nowhere"))
     for key in ("command", "load", "setup", "cleanup", "prepare", "conclude"):
-        words = getattr(command, key)
+        command_line = getattr(command, key)
         try:
-            if words is not None:
-                around.argv(words, around.environment())
+            if command_line is not None:
+                around.argv(command_line, around.environment())
         except DatabaseError as error:
             raise UsageError(f"{run.label()}: {key}: {error}") from error
     if command.cwd is not None and "{data}" not in command.cwd and not around.path(command.cwd).is_dir():

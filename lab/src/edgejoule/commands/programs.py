@@ -14,8 +14,8 @@ from edgejoule.errors import DatabaseError
 from edgejoule.experiment.command import (
     DISCARD,
     SHELL,
+    CommandLine,
     CommandWorkload,
-    Words,
     filled,
     inherited_environment,
     located,
@@ -49,26 +49,28 @@ class Surroundings:
         """Returns the declared variables and the few that every command inherits."""
         return {**inherited_environment(), **{name: self.text(value) for name, value in self.workload.env.items()}}
 
-    def argv(self, words: Words, environment: Mapping[str, str]) -> list[str]:
+    def argv(self, command_line: CommandLine, environment: Mapping[str, str]) -> list[str]:
         """Returns the program's path and its arguments. Raises DatabaseError if the program is missing."""
-        if isinstance(words, str):
-            words = [*shlex.split(self.workload.shell or SHELL), "-c", self.text(words)]
+        if isinstance(command_line, str):
+            command_line = [*shlex.split(self.workload.shell or SHELL), "-c", self.text(command_line)]
         else:
-            words = [self.text(word) for word in words]
-        program = program_of(words[0], self.folder, environment.get("PATH"))
+            command_line = [self.text(word) for word in command_line]
+        program = program_of(command_line[0], self.folder, environment.get("PATH"))
         if program is None:
-            raise DatabaseError(f"{words[0]}: {why_no_program(words[0], self.folder)}")
-        return [*self.prefix, str(program.absolute()), *words[1:]]
+            raise DatabaseError(f"{command_line[0]}: {why_no_program(command_line[0], self.folder)}")
+        return [*self.prefix, str(program.absolute()), *command_line[1:]]
 
     def path(self, text: str) -> Path:
         """Returns the absolute path of a file or folder that the experiment names."""
         return located(self.text(text), self.folder).absolute()
 
-    def command(self, words: Words, *, cwd: Path, output: Path | None, stdin: bool = False) -> SupervisedCommand:
+    def command(
+        self, command_line: CommandLine, *, cwd: Path, output: Path | None, stdin: bool = False
+    ) -> SupervisedCommand:
         """Returns a program of the workload for the supervisor."""
         source = self.path(self.workload.stdin) if stdin and self.workload.stdin else None
         environment = self.environment()
-        return SupervisedCommand(self.argv(words, environment), environment, cwd, source, output)
+        return SupervisedCommand(self.argv(command_line, environment), environment, cwd, source, output)
 
     def cwd(self, data: Path) -> Path:
         """Returns the folder in which the command and the commands around each run work."""
@@ -84,12 +86,12 @@ class Surroundings:
 
 def run_beside(around: Surroundings, key: str, data: Path, scratch: Path, timeout_s: float) -> None:
     """Run `load` in the data, `prepare` or `conclude`, where the workload has it. Raises DatabaseError if it fails."""
-    words = getattr(around.workload, key)
-    if words is None:
+    command_line = getattr(around.workload, key)
+    if command_line is None:
         return
     cwd = data if key == "load" else around.cwd(data)
     with Output(scratch) as output:
-        supervised = Supervised(around.command(words, cwd=cwd, output=output.path), timeout_s=timeout_s)
+        supervised = Supervised(around.command(command_line, cwd=cwd, output=output.path), timeout_s=timeout_s)
         repetition = supervised.run()[-1]
     if repetition.failure:
         raise DatabaseError(failed(f"{key} failed: it {repetition.failure}", output.text()))

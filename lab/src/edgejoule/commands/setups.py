@@ -10,7 +10,7 @@ from edgejoule.commands.outputs import Output
 from edgejoule.commands.programs import Surroundings, failed
 from edgejoule.commands.supervisor import Supervised
 from edgejoule.errors import DatabaseError
-from edgejoule.experiment.command import Words, filled, shown
+from edgejoule.experiment.command import CommandLine, filled, shown
 
 if TYPE_CHECKING:
     from edgejoule.experiment.plan import PlannedRun
@@ -68,9 +68,9 @@ class Setups:
             if background is not None:
                 background.stop()
 
-    def _run(self, around: Surroundings, key: str, words: Words, *, keep: bool = False) -> Supervised:
+    def _run(self, around: Surroundings, key: str, command_line: CommandLine, *, keep: bool = False) -> Supervised:
         with Output(self._scratch / f"{key}-output") as output:
-            command = around.command(words, cwd=around.folder, output=output.path)
+            command = around.command(command_line, cwd=around.folder, output=output.path)
             supervised = Supervised(command, timeout_s=self._timeout_s, keep=keep)
             repetition = supervised.run()[-1]
             if repetition.failure:
@@ -82,7 +82,7 @@ class Setups:
 
 def _turn(around: Surroundings) -> Turn:
     setup, cleanup = (
-        filled(shown(words), around.values) if words else ""
-        for words in (around.workload.setup, around.workload.cleanup)
+        filled(shown(command_line), around.values) if command_line else ""
+        for command_line in (around.workload.setup, around.workload.cleanup)
     )
     return setup, cleanup

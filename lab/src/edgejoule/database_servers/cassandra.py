@@ -14,7 +14,7 @@ from edgejoule.database_servers.cql import CqlError, Value, connected
 from edgejoule.database_servers.options import Option, json_value, passed_through, whole
 from edgejoule.database_servers.server import (
     DatabaseServer,
-    FoundServer,
+    Installation,
     Node,
     NotReadyError,
     Settled,
@@ -71,9 +71,9 @@ class Cassandra(DatabaseServer):
     stop_s = 60.0
 
     @classmethod
-    def found(cls) -> FoundServer:
+    def installation(cls) -> Installation:
         """Checks for the jars and a Java."""
-        return jvm.found("cassandra", "cassandra-all")
+        return jvm.installation("cassandra", "cassandra-all")
 
     def check(self) -> None:
         """Raises UsageError for a wrong number of nodes or a wrong size."""

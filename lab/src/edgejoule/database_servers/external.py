@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar, Self, cast
 
-from edgejoule.database_servers.server import DatabaseServer, FoundServer, Node
+from edgejoule.database_servers.server import DatabaseServer, Installation, Node
 
 HOST = "host"  # an option that only a server of the user has
 SECRET = "password"
@@ -26,9 +26,9 @@ class ExternalServer(DatabaseServer):
         self.settings = {name: str(value) for name, value in options.items() if name != SECRET}
 
     @classmethod
-    def found(cls) -> FoundServer:
+    def installation(cls) -> Installation:
         """Reports it as available: only its client can check."""
-        return FoundServer(True)
+        return Installation(True)
 
     def prepare(self) -> None:
         """Does nothing."""

@@ -24,7 +24,7 @@ from edgejoule.database_servers.options import Option, passed_through, whole
 from edgejoule.database_servers.server import (
     LOOPBACK,
     DatabaseServer,
-    FoundServer,
+    Installation,
     Node,
     NotReadyError,
     Settled,
@@ -76,9 +76,9 @@ class HBase(DatabaseServer):
     stop_s = 90.0
 
     @classmethod
-    def found(cls) -> FoundServer:
+    def installation(cls) -> Installation:
         """Checks for the jars and a Java."""
-        return jvm.found("hbase", "hbase-server")
+        return jvm.installation("hbase", "hbase-server")
 
     def check(self) -> None:
         """Raises UsageError for a wrong number of region servers, copies or megabytes."""
@@ -218,7 +218,7 @@ class HBase(DatabaseServer):
             raise NotReadyError(f"{up} of {wanted} region servers are there")
         text = self._page(self.ports["master_info"], "/master-status")
         version = re.search(r"HBase Version</td>\s*<td>([\d.]+)", text)
-        return version[1] if version else self.found().version
+        return version[1] if version else self.installation().version
 
     def connection(self) -> Mapping[str, object]:
         """Returns ZooKeeper's host and port."""

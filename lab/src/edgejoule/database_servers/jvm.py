@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from edgejoule.database_servers.server import FoundServer, program
+from edgejoule.database_servers.server import Installation, program
 
 JAVA_MIN = 17
 #: Packages of java.base that these servers open by reflection.
@@ -35,15 +35,15 @@ def jars(name: str) -> Path:
     return next((b / name / "lib" for b in bases if (b / name / "lib").is_dir()), bases[0] / name / "lib")
 
 
-def found(name: str, jar: str) -> FoundServer:
+def installation(name: str, jar: str) -> Installation:
     """Checks for the jar JAR-VERSION.jar of a server, and for a Java that runs it."""
     versions = [m[1] for p in jars(name).glob(f"{jar}-*.jar") if (m := re.fullmatch(rf"{jar}-([\d.]+)\.jar", p.name))]
     if not versions:
-        return FoundServer(False, why=f"no {jar} in {jars(name)}", fix="make servers")
+        return Installation(False, why=f"no {jar} in {jars(name)}", fix="make servers")
     if (java := java_version()) is None or java < JAVA_MIN:
         why = "there is no java" if java is None else f"it needs Java {JAVA_MIN}, and this is Java {java}"
-        return FoundServer(False, why=why, fix="make servers")
-    return FoundServer(True, max(versions))
+        return Installation(False, why=why, fix="make servers")
+    return Installation(True, max(versions))
 
 
 @cache

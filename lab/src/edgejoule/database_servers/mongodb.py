@@ -16,7 +16,7 @@ from edgejoule.database_servers.options import Option, json_value, passed_throug
 from edgejoule.database_servers.server import (
     LOOPBACK,
     DatabaseServer,
-    FoundServer,
+    Installation,
     Node,
     NotReadyError,
     Settled,
@@ -71,16 +71,18 @@ class MongoDB(DatabaseServer):
     stop_s = 120.0  # mongod makes a checkpoint before it ends
 
     @classmethod
-    def found(cls) -> FoundServer:
+    def installation(cls) -> Installation:
         """Checks for mongod, else for the stand-in's jars."""
-        mongod, stand_in = program("mongod"), _stand_in_found()
+        mongod, stand_in = program("mongod"), _stand_in_installation()
         if not mongod and not stand_in.available:
-            return FoundServer(False, why=f"{_MISSING}; a stand-in for tests: {stand_in.why}", fix="make servers")
+            return Installation(False, why=f"{_MISSING}; a stand-in for tests: {stand_in.why}", fix="make servers")
         if importlib.util.find_spec("pymongo") is None:
-            return FoundServer(False, why="the Python package pymongo is missing", fix="pip install edgejoule[servers]")
+            return Installation(
+                False, why="the Python package pymongo is missing", fix="pip install edgejoule[servers]"
+            )
         if mongod:
-            return FoundServer(True, _version_of(mongod))
-        return FoundServer(True, _stand_in_version(stand_in), summary=_STAND_IN_SUMMARY)
+            return Installation(True, _version_of(mongod))
+        return Installation(True, _stand_in_version(stand_in), summary=_STAND_IN_SUMMARY)
 
     def check(self) -> None:
         """Raises UsageError for wrong numbers and for settings that a stand-in lacks."""
@@ -104,7 +106,7 @@ class MongoDB(DatabaseServer):
         """Explains why the program that `server` names is missing; None if it is here."""
         if self.settings["server"] == "mongod" and program("mongod") is None:
             return f"mongodb.server = mongod: {_MISSING}"
-        server = _stand_in_found()
+        server = _stand_in_installation()
         if self.settings["server"] == "stand-in" and not server.available:
             return f"mongodb.server = stand-in: {server.why}; {server.fix}"
         return None
@@ -112,7 +114,7 @@ class MongoDB(DatabaseServer):
     @property
     def stand_in(self) -> str:
         """Names the stand-in and its version; empty for mongod."""
-        return _stand_in_version(_stand_in_found()) if self._stands_in else ""
+        return _stand_in_version(_stand_in_installation()) if self._stands_in else ""
 
     @property
     def _stands_in(self) -> bool:
@@ -146,7 +148,7 @@ class MongoDB(DatabaseServer):
         lib = jvm.jars(STAND_IN)
         argv = jvm.java(
             [lib.parent / "classes", f"{lib}/*"], f"-Xmx{_STAND_IN_HEAP_MB}m", *_STAND_IN_LOG, "StandIn",
-            str(self.ports["port"]), str(self.data / "store"), f"mongo-java-server {_stand_in_found().version}",
+            str(self.ports["port"]), str(self.data / "store"), f"mongo-java-server {_stand_in_installation().version}",
         )  # fmt: skip
         return [Node("stand-in", argv)]
 
@@ -237,14 +239,14 @@ def nested(settings: Mapping[str, object]) -> Document:
     return document
 
 
-def _stand_in_found() -> FoundServer:
-    server = jvm.found(STAND_IN, _STAND_IN_JAR)
+def _stand_in_installation() -> Installation:
+    server = jvm.installation(STAND_IN, _STAND_IN_JAR)
     if server.available and not (jvm.jars(STAND_IN).parent / "classes/StandIn.class").exists():
-        return FoundServer(False, why=f"no StandIn.class beside {jvm.jars(STAND_IN)}", fix="make servers")
+        return Installation(False, why=f"no StandIn.class beside {jvm.jars(STAND_IN)}", fix="make servers")
     return server
 
 
-def _stand_in_version(server: FoundServer) -> str:
+def _stand_in_version(server: Installation) -> str:
     return f"stand-in: mongo-java-server {server.version}, not MongoDB"
 
 

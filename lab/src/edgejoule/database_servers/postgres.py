@@ -21,7 +21,7 @@ from edgejoule.database_servers.options import Option, passed_through, whole
 from edgejoule.database_servers.server import (
     LOOPBACK,
     DatabaseServer,
-    FoundServer,
+    Installation,
     Node,
     NotReadyError,
     Settled,
@@ -85,19 +85,19 @@ class Postgres(DatabaseServer):
     stop_s = 120.0  # it makes a checkpoint before it ends
 
     @classmethod
-    def found(cls) -> FoundServer:
+    def installation(cls) -> Installation:
         """Checks for the program and, as root, for the user that runs it."""
         named = os.environ.get(_NAMED)
         if named and not (Path(named) / "postgres").exists():
-            return FoundServer(
+            return Installation(
                 False, why=f"{_NAMED}={named}: no program postgres there", fix=f"{_NAMED}=FOLDER/bin, or unset it"
             )
         if _folder() is None:
-            return FoundServer(False, why="PostgreSQL is not installed", fix="make servers")
+            return Installation(False, why="PostgreSQL is not installed", fix="make servers")
         if os.geteuid() == 0 and _system_user() is None:
             why = f"it refuses to run as root, and there is no system user {USER}"
-            return FoundServer(False, why=why, fix=f"useradd --system {USER}, or run as another user")
-        return FoundServer(True, _version_of(_tool("postgres")))
+            return Installation(False, why=why, fix=f"useradd --system {USER}, or run as another user")
+        return Installation(True, _version_of(_tool("postgres")))
 
     def check(self) -> None:
         """Raises UsageError for a wrong number of workers."""

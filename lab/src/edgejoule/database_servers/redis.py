@@ -16,7 +16,7 @@ from edgejoule.database_servers.options import Option, passed_through
 from edgejoule.database_servers.server import (
     LOOPBACK,
     DatabaseServer,
-    FoundServer,
+    Installation,
     Node,
     NotReadyError,
     Settled,
@@ -69,13 +69,13 @@ class Redis(DatabaseServer):
     stop_s = 60.0  # Redis writes its data before it ends
 
     @classmethod
-    def found(cls) -> FoundServer:
+    def installation(cls) -> Installation:
         """Checks for the program and the Python package."""
         if program("redis-server") is None:
-            return FoundServer(False, why="redis-server is not installed", fix="make servers")
+            return Installation(False, why="redis-server is not installed", fix="make servers")
         if importlib.util.find_spec("redis") is None:
-            return FoundServer(False, why="the Python package redis is missing", fix="pip install edgejoule[servers]")
-        return FoundServer(True, _version_of(program("redis-server") or ""))
+            return Installation(False, why="the Python package redis is missing", fix="pip install edgejoule[servers]")
+        return Installation(True, _version_of(program("redis-server") or ""))
 
     def prepare(self) -> None:
         """Writes the configuration; Redis needs no database to start."""

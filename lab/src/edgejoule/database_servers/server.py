@@ -31,7 +31,7 @@ _LOOK_S = 0.05
 
 
 @dataclass(frozen=True)
-class FoundServer:
+class Installation:
     """Reports whether a server can be started here. why: the obstacle. fix: the remedy. summary: of a stand-in."""
 
     available: bool
@@ -116,7 +116,7 @@ class DatabaseServer(abc.ABC):
 
     @classmethod
     @abc.abstractmethod
-    def found(cls) -> FoundServer:
+    def installation(cls) -> Installation:
         """Reports whether it can be started here, without starting it."""
 
     def check(self) -> None:  # noqa: B027
@@ -128,7 +128,7 @@ class DatabaseServer(abc.ABC):
         return None
 
     def missing(self) -> str | None:
-        """Returns why its options cannot be met although `found` is here, with a remedy; None if they can."""
+        """Returns why its options cannot be met although it is installed, with a remedy; None if they can."""
         return None
 
     def copies_max(self) -> int:
@@ -198,7 +198,7 @@ class DatabaseServer(abc.ABC):
 
     def start(self) -> Self:
         """Returns when it answers. Raises DatabaseError with the last lines of its log; nothing then runs."""
-        server = self.found()
+        server = self.installation()
         if not server.available:
             raise DatabaseError(f"{self.name} cannot be started here: {server.why}; {server.fix}")
         if why := self.missing():

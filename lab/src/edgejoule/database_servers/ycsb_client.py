@@ -92,7 +92,7 @@ def client_options(adapter: str, options: Mapping[str, object]) -> dict[str, obj
 @cache
 def why_not() -> str | None:
     """Returns why the client cannot be started here; None if it can."""
-    client = jvm.found("ycsb", _CORE)
+    client = jvm.installation("ycsb", _CORE)
     if not client.available:
         return f"the real YCSB is not here ({client.why}): {client.fix}"
     return None if _classes().is_dir() else "the bindings of ycsb/ are not built: make servers"
@@ -283,7 +283,7 @@ class YcsbClient:
 
     def _about(self) -> dict[str, Any]:
         task, server = self._task, self._serving.server
-        version = jvm.found("ycsb", _CORE).version
+        version = jvm.installation("ycsb", _CORE).version
         options = {**server.facts()["settings"], **{name: str(value) for name, value in self._options().items()}}
         return {
             "schema_version": 1, "realtime_ns": time.time_ns(), "driver_version": f"site.ycsb:core {version}",

@@ -44,7 +44,7 @@ def _check_prefixes(spec: Spec, plan: Sequence[PlannedRun]) -> None:
         reached = {run.adapter for run in plan if rule.holds(run.levels)}
         for name in (n for n in rule.set if is_option(n)):
             if idle := reached - {name.split(".", 1)[0]}:
-                raise UsageError(f"when {rule.words()}: {name} changes nothing for {', '.join(sorted(idle))}")
+                raise UsageError(f"when {rule.describe()}: {name} changes nothing for {', '.join(sorted(idle))}")
     used = {run.adapter for run in plan}
     for name in (n for n in (*spec.fixed, *spec.factors) if is_option(n)):
         prefix = name.split(".", 1)[0]

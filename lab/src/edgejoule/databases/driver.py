@@ -91,7 +91,7 @@ def adapters() -> dict[str, Adapter]:
 
 def _of_server(kind: type[DatabaseServer], client: Adapter | None) -> Adapter:
     """Returns the adapter of a database server; it is available if server and client are installed."""
-    server, options = kind.found(), {n: (o.meaning, o.default) for n, o in kind.options.items()}
+    server, options = kind.installation(), {n: (o.meaning, o.default) for n, o in kind.options.items()}
     client_options = {n: o for n, o in client.options.items() if n not in kind.connection_options} if client else {}
     if binding := BINDINGS.get(kind.name):
         client_options = {n: (o.meaning, o.default) for n, o in binding.options.items()}
@@ -146,8 +146,8 @@ class Driver:
         member: Membership | None = None,
         in_step: bool = False,
     ) -> None:
-        words = [*arguments, *(["--in-step"] if in_step else [])]
-        driver = [str(driver_path()), *words, f"--die-with-parent={os.getpid()}", "-json", "-"]
+        command = [*arguments, *(["--in-step"] if in_step else [])]
+        driver = [str(driver_path()), *command, f"--die-with-parent={os.getpid()}", "-json", "-"]
         self._command = [*prefix, *driver]
         self._member = member
         self._in_step = in_step
@@ -189,11 +189,11 @@ class Driver:
                     raise
                 finally:
                     self._process = None
-            words = lines.other_text()
+            message = lines.other_text()
         if lines.late:
             raise DatabaseError(f"the run took longer than run_timeout_s = {self._timeout_s:g} s and was stopped")
         if code != 0 or not {"start", "active_end", "settled", "end"} <= {e["event"] for e in events}:
-            raise DatabaseError(_failure(events, code, words))
+            raise DatabaseError(_failure(events, code, message))
         return events
 
     def step(self) -> None:

@@ -446,7 +446,7 @@ class Command(SystemUnderTest):
         """Checks the server alone: a command needs no client of ours."""
         if self._kind is None:
             return None
-        if not (here := self._kind.found()).available:
+        if not (here := self._kind.installation()).available:
             return f"{self.run.adapter} is not available here: {here.why}: {here.fix}"
         return _server_missing(self.run, self.server(_NOWHERE))
 
@@ -472,7 +472,7 @@ class Command(SystemUnderTest):
         return {}
 
     def content(self) -> tuple[str, dict[str, object]]:
-        version = self._kind.found().version if self._kind else None
+        version = self._kind.installation().version if self._kind else None
         of_command = {**load_content(self.run), "adapter": self.run.adapter, "version": version}
         return f"command-{self.run.adapter}", {**of_command, "options": self.options}
 

@@ -143,8 +143,8 @@ for _name, _one in ((name, one) for listed in _LISTED.values() for name, one in 
 
 def static_server(policy: object) -> str | None:
     """Returns the server that a policy static:SERVER names, or None for another policy."""
-    found = _POLICY.fullmatch(str(policy))
-    return found and found["server"]
+    match = _POLICY.fullmatch(str(policy))
+    return match and match["server"]
 
 
 def complaint(name: str, value: object) -> str | None:

@@ -159,11 +159,11 @@ RESPONSES: dict[str, Response] = Responses(
     {r.name: r for r in _fixed()}
     | {
         (name := latency_name(operation, measure, statistic)): Response(
-            name, "µs", f"{prefix.replace('_', '-')} {_LATENCIES[measure][1]}, {words}", Better.LOWER, Values.AMOUNT
+            name, "µs", f"{prefix.replace('_', '-')} {_LATENCIES[measure][1]}, {description}", Better.LOWER, Values.AMOUNT
         )
         for operation, prefix in OPERATIONS.items()
         for measure in _LATENCIES
-        for statistic, words in _STATISTICS.items()
+        for statistic, description in _STATISTICS.items()
     }
 )
 
@@ -214,13 +214,13 @@ def reported_responses(declared: Sequence[str], known: Collection[str], *, model
     if tuple(declared) == DEFAULT_RESPONSES:
         due = [name for op in OPERATIONS if (name := latency_name(op, "intended", "p99")) in known]
         return [declared[0], *due, *declared[1:]]
-    found: list[str] = []
+    names: list[str] = []
     for name in declared:
         due_name = name.replace("_latency_us_", "_intended_latency_us_")
         if due_name in known and due_name not in declared:
-            found.append(due_name)
-        found.append(name)
-    return found
+            names.append(due_name)
+        names.append(name)
+    return names
 
 
 def possible_range(response: Response, *, in_shell: bool) -> tuple[float, float]:

@@ -209,10 +209,10 @@ def draw(sweep: Sweep, rows: Sequence[Row], folder: Path) -> list[Path]:
         kind = _draw_lines if picture["kind"] == "lines" else _draw_front
         kind(axes, picture, rows, list(sweep.factors))
         where = picture.get("where", {})
-        told = [picture.get("server", "total").replace("total", "all servers")]
-        told += [f"{_name(key)} {_number(value)}" for key, value in where.items()]
+        labels = [picture.get("server", "total").replace("total", "all servers")]
+        labels += [f"{_name(key)} {_number(value)}" for key, value in where.items()]
         axes.set_title(f"{picture['title']}\n", loc="left", fontsize=11, fontweight="bold")
-        axes.text(0, 1.02, "; ".join(told), transform=axes.transAxes, fontsize=9, color="#555555")
+        axes.text(0, 1.02, "; ".join(labels), transform=axes.transAxes, fontsize=9, color="#555555")
         axes.grid(visible=True, color="#e6e6e6", linewidth=0.8)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)

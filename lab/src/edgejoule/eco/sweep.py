@@ -183,10 +183,10 @@ def simulate(point: Point, program: str) -> list[Row]:
         for key, text in point.files:
             (folder / f"{key}.toml").write_text(text)
         out = folder / "out.json"
-        words = [program, "run", str(folder / "experiment.toml"), "--policy", point.policy, "--seed", str(point.seed)]
+        command = [program, "run", str(folder / "experiment.toml"), "--policy", point.policy, "--seed", str(point.seed)]
         try:
             process = subprocess.Popen(
-                [*words, "--json", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+                [*command, "--json", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
             )
         except OSError as error:
             raise DataError(f"{program}: cannot be started: {error.strerror}") from error

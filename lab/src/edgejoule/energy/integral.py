@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from edgejoule.energy.figures import RECTANGULAR, BudgetLine, Energy, Gap, k2, summed
 from edgejoule.energy.readings import Readings
-from edgejoule.energy.renewal import Renewal, at_renewals, look
+from edgejoule.energy.renewal import Renewal, at_renewals, renewal_at_start
 from edgejoule.energy.segments import AMBIGUITIES, LATE_FACTOR, Segments, SegmentSummary, joined, segments_of
 from edgejoule.errors import DataError, require
 from edgejoule.meters.base import Channel, Domain, ValueKind
@@ -84,7 +84,7 @@ def domain_energy(readings: Sequence[Readings], t0_ns: int, t1_ns: int, domain: 
 
 def _energy(readings: Readings, relation: ClockRelation | None, t0_ns: int, t1_ns: int) -> Energy:
     channel = readings.channel
-    renewal = look(readings) if channel.kind is ValueKind.INSTANT else None
+    renewal = renewal_at_start(readings) if channel.kind is ValueKind.INSTANT else None
     pieces = _pieces(readings, renewal, t0_ns, t1_ns)
     segments = joined([segments_of(piece, t0_ns) for piece in pieces]) if pieces else None
     count, failed = readings.counts(t0_ns, t1_ns)

@@ -38,7 +38,7 @@ class Renewal:
     poll_s: float
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """For people."""
         return (
             f"the value is renewed every {self.period_s:.3g} s and polled every {self.poll_s:.3g} s: "
@@ -46,7 +46,7 @@ class Renewal:
         )
 
 
-def look(readings: Readings) -> Renewal | None:
+def renewal_at_start(readings: Readings) -> Renewal | None:
     """As renewal_of, from the first readings: few where the value changes from poll to poll, else more."""
     for count in _LOOKS:
         trace = readings.excerpt(count)

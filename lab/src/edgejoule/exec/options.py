@@ -14,7 +14,7 @@ from pathlib import Path
 
 from edgejoule.dictionary.properties import ALL_PROPERTIES, SETTINGS, Level
 from edgejoule.errors import UsageError
-from edgejoule.experiment.command import ALWAYS, DISCARD, SHELL, Words, placeholders
+from edgejoule.experiment.command import ALWAYS, DISCARD, SHELL, CommandLine, placeholders
 
 VALUES_MAX = 1000  # of one parameter
 CONTROL = "control"
@@ -28,10 +28,10 @@ _INNER = re.compile(r"(?<!\$)\{([A-Za-z_][\w.-]*)\}")
 class Around:
     """Setup and cleanup of a command's runs: once, or before and after each."""
 
-    setup: Words | None = None
-    prepare: Words | None = None
-    conclude: Words | None = None
-    cleanup: Words | None = None
+    setup: CommandLine | None = None
+    prepare: CommandLine | None = None
+    conclude: CommandLine | None = None
+    cleanup: CommandLine | None = None
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class OneCommand:
     """A command with its name. output: as in the spec; None is read by edgejoule, for a failure's last lines."""
 
     name: str
-    command: Words
+    command: CommandLine
     around: Around = field(default_factory=Around)
     output: str | None = DISCARD
 
@@ -123,9 +123,9 @@ def check_parameters(request: Request) -> None:
 
 
 def _placeholders(one: OneCommand, request: Request) -> set[str]:
-    texts = [one.command, *(words for words in vars(one.around).values() if words), *request.env.values()]
-    words = [word for text in texts for word in ([text] if isinstance(text, str) else text)]
-    return {name for text in [*words, one.output or ""] for name in placeholders(text)}
+    texts = [one.command, *(own for own in vars(one.around).values() if own), *request.env.values()]
+    arguments = [word for text in texts for word in ([text] if isinstance(text, str) else text)]
+    return {name for text in [*arguments, one.output or ""] for name in placeholders(text)}
 
 
 def split_values(text: str) -> list[str]:
@@ -184,8 +184,8 @@ def commands_of(
     """Returns the commands with their options. argv: the one after `--`. Raises UsageError."""
     if argv is not None and texts:
         raise UsageError("give one program behind --, or one or more commands in quotes, not both")
-    given: list[Words] = [list(argv)] if argv else [_words(text, shell, parameters) for text in texts]
-    if not given or any(not words for words in given):
+    given: list[CommandLine] = [list(argv)] if argv else [_command_line(text, shell, parameters) for text in texts]
+    if not given or any(not command for command in given):
         raise UsageError("no command: give 'COMMAND' in quotes, or -- COMMAND ARG...")
     if argv:
         given = [[escaped(word, parameters) for word in argv]]
@@ -194,13 +194,13 @@ def commands_of(
     shown = [" ".join(text.split()) if "\n" in text else text for text in ([shlex.join(argv)] if argv else texts)]
     labels = _distinct([*names, *shown[len(names) :]])
     each = {
-        option: [_words(text, shell, parameters) if text else None for text in _each(option, texts_, len(given))]
+        option: [_command_line(text, shell, parameters) if text else None for text in _each(option, texts_, len(given))]
         for option, texts_ in around.items()
     }
     where = [output_of(word and escaped(word, parameters)) for word in _each("output", outputs, len(given))]
     return tuple(
-        OneCommand(label, words, Around(**{option: own[i] for option, own in each.items()}), where[i])
-        for i, (label, words) in enumerate(zip(labels, given, strict=True))
+        OneCommand(label, command, Around(**{option: own[i] for option, own in each.items()}), where[i])
+        for i, (label, command) in enumerate(zip(labels, given, strict=True))
     )
 
 
@@ -213,7 +213,7 @@ def _each(option: str, given: Sequence[str], count: int) -> Sequence[str | None]
     return [*given] * (count if len(given) == 1 else 1)
 
 
-def _words(text: str, shell: str | None, parameters: Sequence[str]) -> Words:
+def _command_line(text: str, shell: str | None, parameters: Sequence[str]) -> CommandLine:
     """Returns a text for the shell, or its argv without a shell."""
     if not text.strip():
         raise UsageError("an empty command; expected a program")

@@ -139,7 +139,7 @@ _FIGURE = re.compile(r"\d(?:[\d.,]*\d)?")
 
 def _merged(flags: Sequence[str]) -> str:
     """Merges flags that differ only in figures into one with the range of each figure."""
-    columns = [sorted(set(found), key=_figure) for found in zip(*map(_FIGURE.findall, flags), strict=True)]
+    columns = [sorted(set(values), key=_figure) for values in zip(*map(_FIGURE.findall, flags), strict=True)]
     ranges = iter(own[0] if len(own) == 1 else f"{own[0]}–{own[-1]}" for own in columns)
     return _FIGURE.sub(lambda _: next(ranges), flags[0])
 

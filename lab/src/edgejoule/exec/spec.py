@@ -68,8 +68,8 @@ def experiment_name(commands: Sequence[OneCommand]) -> str:
 
 
 def _program(one: OneCommand) -> str:
-    words = one.command if isinstance(one.command, str) else one.command[0]
-    first = (words.split() or ["command"])[0].rsplit("/", 1)[-1]
+    command_line = one.command if isinstance(one.command, str) else one.command[0]
+    first = (command_line.split() or ["command"])[0].rsplit("/", 1)[-1]
     return re.sub(r"[^A-Za-z0-9._-]+", "-", first).strip("-._") or "command"
 
 

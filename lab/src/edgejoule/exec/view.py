@@ -138,11 +138,11 @@ def _show_figures(out: Console, result: Result, width: int) -> None:
 
 def _show_phases(out: Console, result: Result, width: int) -> None:
     """Shows the phases of every command, if any has announced one."""
-    found = [(row, phase) for row in result.rows for phase in result.phases(row)]
+    rows = [(row, phase) for row in result.rows for phase in result.phases(row)]
     energy = result.response("energy_j")
-    if not found or energy is None:
+    if not rows or energy is None:
         return
-    phases = [phase for _, phase in found]
+    phases = [phase for _, phase in rows]
     joules = _figures("J", [(p.energy_j, p.uncertainty_k2_j) for p in phases])
     columns = [
         ResultColumn(("energy", energy.method, f"{joules[0]} k = 2"), joules[1]),
@@ -156,8 +156,8 @@ def _show_phases(out: Console, result: Result, width: int) -> None:
             for unit, texts in [_figures(stored, [(value, None) for value in values])]
         ),
     ]
-    several = len({row.label for row, _ in found}) > 1
-    labels = [f"{phase.name}, {row.label}" if several else phase.name for row, phase in found]
+    several = len({row.label for row, _ in rows}) > 1
+    labels = [f"{phase.name}, {row.label}" if several else phase.name for row, phase in rows]
     out.print(Text("\nPhases, the mean of all runs", style="dim"))
     _show_table(out, labels, columns, width)
 
@@ -273,8 +273,8 @@ def _floor_note(result: Result) -> Iterator[str]:
 def _look_note(result: Result) -> Iterator[str]:
     for look in result.looks:
         if look["decided"] or look is result.looks[-1]:
-            words = str(look["words"])
-            yield f"{words[0].upper()}{words[1:]}."
+            message = str(look["words"])
+            yield f"{message[0].upper()}{message[1:]}."
 
 
 def _method_note(result: Result) -> Iterator[str]:

@@ -41,7 +41,7 @@ _PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][\w.-]*)\}\}|(?<!\$)\{([A-Za-z_][\w.-]
 
 _PLAIN_WORD = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # needs no quotes for a reader; braces are placeholders
 
-Words = str | list[str]
+CommandLine = str | list[str]
 
 
 class CommandWorkload(BaseModel):
@@ -49,7 +49,7 @@ class CommandWorkload(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    command: Words = Field(min_length=1, description="a list: one argv, no shell; a string: run by `shell`")
+    command: CommandLine = Field(min_length=1, description="a list: one argv, no shell; a string: run by `shell`")
     shell: str | None = Field(
         default=None,
         min_length=1,
@@ -70,13 +70,17 @@ class CommandWorkload(BaseModel):
     files: list[str] = Field(
         default_factory=list, description="files that the command reads; their contents are part of the experiment"
     )
-    load: Words | None = Field(
+    load: CommandLine | None = Field(
         default=None, min_length=1, description="makes the data in {data}; every run starts from a copy of them"
     )
-    setup: Words | None = Field(default=None, min_length=1, description="once, before the first run of this workload")
-    cleanup: Words | None = Field(default=None, min_length=1, description="once, after the last run of this workload")
-    prepare: Words | None = Field(default=None, min_length=1, description="before every run, not measured")
-    conclude: Words | None = Field(default=None, min_length=1, description="after every run, not measured")
+    setup: CommandLine | None = Field(
+        default=None, min_length=1, description="once, before the first run of this workload"
+    )
+    cleanup: CommandLine | None = Field(
+        default=None, min_length=1, description="once, after the last run of this workload"
+    )
+    prepare: CommandLine | None = Field(default=None, min_length=1, description="before every run, not measured")
+    conclude: CommandLine | None = Field(default=None, min_length=1, description="after every run, not measured")
     warmup: int = Field(default=0, ge=0, le=10_000, description="runs before the first measured one of a cell")
     ignore_failure: bool = Field(
         default=False, description="keep runs that end with a code other than 0, flagged; a death by signal has failed"
@@ -106,8 +110,10 @@ class CommandWorkload(BaseModel):
     def texts(self) -> Iterator[tuple[str, str]]:
         """Yields every text that may contain placeholders, with its key."""
         for key in ("command", "load", "setup", "cleanup", "prepare", "conclude"):
-            words = getattr(self, key)
-            yield from ((key, word) for word in ([words] if isinstance(words, str) else words or ()))
+            command_line = getattr(self, key)
+            yield from (
+                (key, word) for word in ([command_line] if isinstance(command_line, str) else command_line or ())
+            )
         for key in ("cwd", "stdin", "output"):
             if (text := getattr(self, key)) is not None:
                 yield key, text
@@ -228,12 +234,12 @@ def _list(value: object) -> list[str]:
 
 def _programs(workload: Mapping[str, Any], key: str, settings: Mapping[str, Sequence[Level]]) -> list[str]:
     """Returns the programs that a text starts: for a string its shell and, if it is a plain word, its first word."""
-    words = workload.get(key)
-    if isinstance(words, str):
+    command_line = workload.get(key)
+    if isinstance(command_line, str):
         shell = workload.get("shell", SHELL)
-        own = first_word(words)
+        own = first_word(command_line)
         return [*([shell.split()[0]] if isinstance(shell, str) and shell.split() else []), *_filled_all(own, settings)]
-    argv = _list(words)
+    argv = _list(command_line)
     return _filled_all(argv[0], settings) if argv else []
 
 
@@ -283,7 +289,7 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def shown(command: Words) -> str:
+def shown(command: CommandLine) -> str:
     """Returns a command as a person types it."""
     if isinstance(command, str):
         return command

@@ -41,9 +41,9 @@ def placeholder_settings(spec: Spec) -> set[str]:
 def command_complaints(spec: Spec) -> Iterator[Complaint]:
     """Yields (dotted key, message) pairs for every command and declared response."""
     for name in spec.responses:
-        yield from ((f"responses.{name}{key}", words) for key, words in _wrong_response(spec, name))
+        yield from ((f"responses.{name}{key}", message) for key, message in _wrong_response(spec, name))
     for workload, command in spec.commands.items():
-        yield from ((f"workloads.{workload}.{key}", words) for key, words in _wrong_command(command))
+        yield from ((f"workloads.{workload}.{key}", message) for key, message in _wrong_command(command))
         yield from _unknown_placeholders(spec, workload, command)
         yield from _servers_of_command(spec, workload, command)
     for table, names in (("factors", spec.factors), ("fixed", spec.fixed)):
@@ -78,10 +78,10 @@ def _wrong_response(spec: Spec, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _wrong_command(command: CommandWorkload) -> Iterator[tuple[str, str]]:
-    words = {key: getattr(command, key) for key in ("command", "load", "setup", "cleanup", "prepare", "conclude")}
-    if command.shell is not None and not any(isinstance(w, str) for w in words.values()):
+    commands = {key: getattr(command, key) for key in ("command", "load", "setup", "cleanup", "prepare", "conclude")}
+    if command.shell is not None and not any(isinstance(w, str) for w in commands.values()):
         yield "shell", "a list is run without a shell; leave shell out, or give the command as a string"
-    for key, value in words.items():
+    for key, value in commands.items():
         if isinstance(value, list) and not value[0]:
             yield key, "expected the program first, got an empty text"
     if command.phase is not None:
@@ -200,7 +200,7 @@ def _setups_in_turn(spec: Spec) -> Iterator[Complaint]:
         in_force = {**spec.fixed, **settings_of(spec.when, cell), **cell}
         workload = str(in_force.get("workload"))
         if (command := spec.commands.get(workload)) is not None:
-            pair = tuple(filled(shown(words or ""), in_force) for words in (command.setup, command.cleanup))
+            pair = tuple(filled(shown(line or ""), in_force) for line in (command.setup, command.cleanup))
             seen.setdefault((pair[0], pair[1]), workload)
     if len(seen) > 1 and spec.design.order != "one-after-another":
         last = list(seen.values())[-1]

@@ -174,15 +174,15 @@ def _sequential(spec: Spec) -> Iterator[Complaint]:
         for name in names:
             given = getattr(declared, name) is not None
             if given != (kind == declared.kind):
-                words = f"belongs to {kind}, and the kind is {declared.kind}" if given else "is missing"
-                yield f"{key}.{name}", words
+                message = f"belongs to {kind}, and the kind is {declared.kind}" if given else "is missing"
+                yield f"{key}.{name}", message
     if declared.budget_s is not None and declared.kind != "stein":
         yield f"{key}.budget_s", f"belongs to stein, and the kind is {declared.kind}"
     if spec.design.load != "run":
         yield key, "looks count replications, and runs that share a load are none"
     replications = spec.design.replications
     if declared.looks is not None:
-        yield from ((f"{key}.looks", words) for words in _wrong_looks(declared.looks, replications))
+        yield from ((f"{key}.looks", message) for message in _wrong_looks(declared.looks, replications))
     if declared.first and declared.first > replications:
         yield f"{key}.first", f"more than the {replications} replications of the design"
     if declared.precision and log and declared.precision <= 1:

@@ -35,7 +35,7 @@ class When(BaseModel):
         """Returns whether the rule holds in a cell with these levels."""
         return all(any(same(levels.get(f), one) for one in wanted) for f, wanted in self.conditions().items())
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Describes the rule: "database sqlite, workload write: threads = 1"."""
         conditions = ", ".join(f"{f} {' or '.join(map(str, levels))}" for f, levels in self.conditions().items())
         return f"{conditions}: {', '.join(f'{name} = {value}' for name, value in self.set.items())}"
@@ -71,7 +71,7 @@ def condition_complaints(
                 (f"when.{i}", "has no condition; name a factor and its levels, or put the settings in [fixed]")
             )
         for factor, wanted in rule.conditions().items():
-            errors += [(f"when.{i}.{factor}", words) for words in _wrong_condition(factor, wanted, known)]
+            errors += [(f"when.{i}.{factor}", message) for message in _wrong_condition(factor, wanted, known)]
         errors += [
             (f"when.{i}.set.{name}", "is a factor; a setting is either varied or set")
             for name in rule.set

@@ -21,12 +21,12 @@ def merged(parts: Sequence[Sequence[Cause]]) -> list[Cause]:
         for cause in causes:
             counts[cause["operation"], cause["status"], cause["words"]] += cause["count"]
     return [
-        {"operation": operation, "status": status, "count": count, "words": words}
-        for (operation, status, words), count in counts.most_common()
+        {"operation": operation, "status": status, "count": count, "words": cause}
+        for (operation, status, cause), count in counts.most_common()
     ]
 
 
-def told(failed: int, succeeded: int, causes: Sequence[Cause]) -> str:
+def failure_text(failed: int, succeeded: int, causes: Sequence[Cause]) -> str:
     """Describes how many failed, with which status, and the commonest cause."""
     by_status: Counter[tuple[str, str]] = Counter()
     for cause in causes:
@@ -40,7 +40,7 @@ def complaint(failed: int, succeeded: int, share_max: float, causes: Sequence[Ca
     """Explains why too many failed operations fail a run; None if they are within the bound."""
     if not failed or failed / (failed + succeeded) <= share_max:
         return None
-    return f"{told(failed, succeeded, causes)}; at most {_percent(share_max)} may fail (failure_share_max)"
+    return f"{failure_text(failed, succeeded, causes)}; at most {_percent(share_max)} may fail (failure_share_max)"
 
 
 def _percent(share: float) -> str:

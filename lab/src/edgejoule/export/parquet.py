@@ -44,7 +44,7 @@ _SAMPLES = {
 def write_runs(columns: Sequence[RunsColumn], experiment: Experiment, target: Path) -> None:
     """Write the table of runs; whole, or what was there stays. Raises UsageError without pyarrow, StoreError."""
     pa = _pyarrow()
-    fields = [pa.field(c.name, _arrow_type(pa, c.kind), metadata=_told(c)) for c in columns]
+    fields = [pa.field(c.name, _arrow_type(pa, c.kind), metadata=_described(c)) for c in columns]
     arrays = [pa.array(column.cells, field.type) for column, field in zip(columns, fields, strict=True)]
     with _whole(target) as file:
         table = pa.table(arrays, schema=pa.schema(fields, _head(experiment)))
@@ -78,9 +78,9 @@ def _arrow_type(pa: Any, kind: type) -> Any:
     return types[kind]
 
 
-def _told(column: RunsColumn) -> dict[str, str]:
-    described = {"description": column.words, "unit": column.unit, "method": column.method}
-    return {key: words for key, words in described.items() if words is not None}
+def _described(column: RunsColumn) -> dict[str, str]:
+    described = {"description": column.description, "unit": column.unit, "method": column.method}
+    return {key: text for key, text in described.items() if text is not None}
 
 
 def _head(experiment: Experiment) -> dict[str, str]:

@@ -28,7 +28,7 @@ class RunsColumn:
     name: str
     kind: type
     cells: Sequence[Cell]
-    words: str
+    description: str
     unit: str | None = None
     method: str | None = None
     yes_no: bool = False

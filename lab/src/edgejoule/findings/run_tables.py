@@ -93,7 +93,7 @@ def metering(facts: Mapping[str, Any], whole: str = "") -> RunTable:
     sentences += [f"clocks: {note}" for note in clocks.get("notes", ())]
     for meter in facts["meters"]:
         if renewal := meter["energy"].get("renewal"):
-            sentences.append(f"{meter['meter']}: {Renewal(**renewal).words}")
+            sentences.append(f"{meter['meter']}: {Renewal(**renewal).description}")
     for meter in facts["meters"]:
         if (cost := meter["sampling"]) is not None:
             late = f", {cost['polls_late']:,} of them late" if cost["polls_late"] else ""

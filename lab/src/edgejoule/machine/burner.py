@@ -68,9 +68,9 @@ class Burners:
 
 def _started() -> subprocess.Popen[str]:
     # -S: no site packages, a quicker start; its own session: the owner handles Ctrl-C
-    words = [sys.executable, "-I", "-S", str(_WORKER)]
+    command = [sys.executable, "-I", "-S", str(_WORKER)]
     return subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, start_new_session=True
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, start_new_session=True
     )
 
 

@@ -67,9 +67,9 @@ def throttling(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]
     bits = [s["throttled_bits"] for s in (before, after)]
     if bits[0] is not None and bits[1] is not None:
         new = bits[1] & ~bits[0]
-        for bit, words in THROTTLED_NOW.items():
+        for bit, meaning in THROTTLED_NOW.items():
             if (bits[0] | bits[1]) & (1 << bit) or new & (1 << (bit + 16)):
-                result.append(f"the board was held back: {words}")
+                result.append(f"the board was held back: {meaning}")
     counts = [s["throttle_count"] for s in (before, after)]
     if counts[0] is not None and counts[1] is not None and counts[1] > counts[0]:
         result.append(f"the processor was held back {counts[1] - counts[0]} times by its temperature")

@@ -34,16 +34,16 @@ class FileSystem:
     size_mb: int = SIZE_MB
 
 
-def run_command(words: Sequence[str]) -> str:
+def run_command(command: Sequence[str]) -> str:
     """A system program's standard output. Raises StoreError with the program's message when it fails."""
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise StoreError(f"{words[0]}: {error}; {_FIX}") from error
+        raise StoreError(f"{command[0]}: {error}; {_FIX}") from error
     if done.returncode != 0:
-        told = [line for line in (done.stderr or done.stdout).strip().splitlines() if "dmesg(1)" not in line]
+        messages = [line for line in (done.stderr or done.stdout).strip().splitlines() if "dmesg(1)" not in line]
         raise StoreError(
-            f"{' '.join(words)}: {told[-1].strip() if told else f'ended with code {done.returncode}'}; {_FIX}"
+            f"{' '.join(command)}: {messages[-1].strip() if messages else f'ended with code {done.returncode}'}; {_FIX}"
         )
     return done.stdout
 
@@ -109,7 +109,7 @@ class MadeFileSystem:
 
 def _plain(place: str) -> str:
     """A path of /proc/self/mounts without its octal escapes."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), place)
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), place)
 
 
 def complaint(settings: Mapping[str, object]) -> tuple[str, str] | None:

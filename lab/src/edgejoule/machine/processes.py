@@ -43,9 +43,9 @@ class Running:
         self._count = count or _CpuCount(pid)
         self._cpu_s: float | None = None  # of one that has ended
 
-    def cpu_s(self, look: bool = True) -> float:
+    def cpu_s(self, refresh: bool = True) -> float:
         """CPU time, with that of its children. look: see _CpuCount."""
-        return self._count.now_s(look) if self._cpu_s is None else self._cpu_s
+        return self._count.now_s(refresh) if self._cpu_s is None else self._cpu_s
 
     def signal(self, number: signal.Signals) -> None:
         """To its whole group. One that has ended needs none."""
@@ -72,7 +72,7 @@ class Adopted(Running):
         if self._cpu_s is not None:
             return
         self._member.left(self)
-        self._cpu_s = self._count.now_s(look=False)
+        self._cpu_s = self._count.now_s(refresh=False)
         self.signal(signal.SIGCONT)
 
 
@@ -104,12 +104,12 @@ class Process(Running):
     """
 
     def __init__(
-        self, words: Sequence[str], log: Path, member: Membership, environment: Mapping[str, str] | None = None
+        self, argv: Sequence[str], log: Path, member: Membership, environment: Mapping[str, str] | None = None
     ) -> None:
         self.log = log
         self._member = member
         self._lock = threading.Lock()
-        command = ["setpriv", "--pdeathsig", "KILL", *member.command(), *words]
+        command = ["setpriv", "--pdeathsig", "KILL", *member.command(), *argv]
         try:
             with log.open("ab") as file:
                 self._popen = subprocess.Popen(
@@ -121,7 +121,7 @@ class Process(Running):
                     env={**os.environ, **(environment or {})},
                 )
         except OSError as error:
-            raise FederationError(f"{words[0]}: cannot be started: {error.strerror}") from error
+            raise FederationError(f"{argv[0]}: cannot be started: {error.strerror}") from error
         super().__init__(self._popen.pid)
         member.joined(self)
 
@@ -144,7 +144,7 @@ class Process(Running):
                 _, status, usage = os.wait4(self.pid, 0)
                 self._popen.returncode = os.waitstatus_to_exitcode(status)
                 # A child that nobody waited for is in the count alone.
-                self._cpu_s = max(usage.ru_utime + usage.ru_stime, self._count.now_s(look=False))
+                self._cpu_s = max(usage.ru_utime + usage.ru_stime, self._count.now_s(refresh=False))
         return True
 
     def stop(self) -> None:
@@ -169,10 +169,10 @@ class Process(Running):
 
 
 class _CpuCount:
-    """CPU time of a process that runs and of its children, the ended ones included.
+    """CPU time of a running process and of its children, the ended ones included.
 
-    Between calls with look=True, children that came meanwhile are not counted yet and ended ones not any more; nothing
-    is lost. Looking costs a file for each thread.
+    Calls with refresh=False neither add new children nor keep ended ones; the next refresh=True counts both. A refresh
+    reads one file per thread.
     """
 
     def __init__(self, pid: int) -> None:
@@ -181,9 +181,9 @@ class _CpuCount:
         self._descendants: list[int] = []
         self._waited_for_s = self._most_s = 0.0
 
-    def now_s(self, look: bool) -> float:
+    def now_s(self, refresh: bool) -> float:
         """Never less than before, also when the process has gone."""
-        if look:
+        if refresh:
             self._children, self._waited_for_s = children_of(self._pid), _waited_for_s(self._pid)
         now_s = _clock_s(self._pid) + sum(map(_clock_s, self._children)) + self._waited_for_s
         self._most_s = max(self._most_s, now_s)
@@ -193,8 +193,8 @@ class _CpuCount:
 class _TreeCount(_CpuCount):
     """The same of all descendants of a process, without its own."""
 
-    def now_s(self, look: bool) -> float:
-        if look or not self._children:
+    def now_s(self, refresh: bool) -> float:
+        if refresh or not self._children:
             self._children = children_of(self._pid)
             self._descendants = descendants_of(self._children)
             self._waited_for_s = sum(map(_waited_for_s, [self._pid, *self._descendants]))

@@ -53,7 +53,7 @@ class Choice:
     def short(self) -> str:
         """Which energy this is, and where a better one is described."""
         if self.meter.method is Method.MODELLED:
-            error = f" ({words})" if (words := getattr(self.meter, "error_words", "")) else ""
+            error = f" ({message})" if (message := getattr(self.meter, "error_words", "")) else ""
             why = "no power counter here; `edgejoule meters` says why" if self.refused else "this meter was named"
             return f"Energy is modelled{error}: {why}."
         text = f"Energy here is {self.meter.method.value.upper()}: {self.meter.describe()}."
@@ -138,8 +138,8 @@ def _check_options(name: str, made: Callable[..., Any], options: Mapping[str, An
         return
     unknown = [key for key in options if key not in {p.name for p in takes}]
     if unknown:
-        told = [p.name for p in takes if p.default is p.empty or not callable(p.default)]  # a transport is for tests
-        raise UsageError(f"meter {name} has no option {unknown[0]!r}; {nearest(unknown[0], told)}")
+        names = [p.name for p in takes if p.default is p.empty or not callable(p.default)]  # a transport is for tests
+        raise UsageError(f"meter {name} has no option {unknown[0]!r}; {nearest(unknown[0], names)}")
 
 
 def _candidate(plugin: EntryPoint, options: Mapping[str, Any], named: bool) -> Candidate:

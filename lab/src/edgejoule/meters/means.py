@@ -50,13 +50,13 @@ class Means:
             self._told = int(window[0])
         return self._with_holes(result, means)
 
-    def _with_holes(self, found: _Ints, means: _Floats) -> tuple[_Ints, _Floats]:
-        if not len(found):
-            return found, means
-        holes = found[np.diff(found, prepend=found[0] - 1 if self._told is None else self._told) > 1] - 1
-        self._told = int(found[-1])
+    def _with_holes(self, counts: _Ints, means: _Floats) -> tuple[_Ints, _Floats]:
+        if not len(counts):
+            return counts, means
+        holes = counts[np.diff(counts, prepend=counts[0] - 1 if self._told is None else self._told) > 1] - 1
+        self._told = int(counts[-1])
         if not len(holes):
-            return found, means
-        merged = np.concatenate([found, holes])
+            return counts, means
+        merged = np.concatenate([counts, holes])
         order = np.argsort(merged, kind="stable")
         return merged[order], np.concatenate([means, np.full(len(holes), np.nan)])[order]

@@ -14,6 +14,6 @@ def checked_number(meter: str, key: str, value: Any, least: float, most: float) 
     return float(value)
 
 
-def words(value: str) -> tuple[str, ...]:
+def comma_separated(value: str) -> tuple[str, ...]:
     """The parts of a text between commas, without the spaces around them."""
     return tuple(part.strip() for part in value.split(",") if part.strip())

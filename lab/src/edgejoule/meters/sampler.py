@@ -138,8 +138,8 @@ class Sampler:
 
     def _helper_cpu_s(self) -> float:
         """CPU time of a program that samples for the meter: what `helper_cpu_s()` says, where it has one."""
-        told = getattr(self._meter, "helper_cpu_s", None)
-        return float(told()) if told is not None else 0.0
+        helper_cpu_s = getattr(self._meter, "helper_cpu_s", None)
+        return float(helper_cpu_s()) if helper_cpu_s is not None else 0.0
 
     def _sample_until_stopped(self, started_ns: int) -> None:
         interval_ns = max(1, round((self._gather_s or self.interval_s) * 1e9))

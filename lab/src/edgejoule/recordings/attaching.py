@@ -51,7 +51,7 @@ class PlacedTrace:
     relation: ClockRelation
     source: str
     sightings: tuple[dict[str, Any], ...]
-    words: str
+    description: str
     agree: bool = True
 
 
@@ -63,7 +63,7 @@ class Attached:
     trace: Trace
     active: Energy
     settled: Energy
-    words: str
+    description: str
 
 
 def attached(
@@ -98,7 +98,7 @@ def attached(
     for each in placed_runs:
         if each.settled.energy_j is None:
             number = each.run.run_index + 1
-            raise DataError(f"{file}: run {number} is not covered: {each.settled.missing_reason}; {each.words}")
+            raise DataError(f"{file}: run {number} is not covered: {each.settled.missing_reason}; {each.description}")
     if not primary:
         return placed_runs
     if len(placed_runs) < len(everyone):
@@ -194,7 +194,7 @@ def _by_markers(aligned: Aligned, own: Sequence[Sighting]) -> PlacedTrace:
     doubt = ": they do NOT agree" if False in agree else ""
     of_run = f"; of this run {relation_text(own)}{doubt}" if own else ""
     sightings = tuple({**asdict(seen), "agrees": right} for seen, right in zip(own, agree, strict=True))
-    return PlacedTrace(aligned.relation, "markers", sightings, aligned.words + of_run, not doubt)
+    return PlacedTrace(aligned.relation, "markers", sightings, aligned.description + of_run, not doubt)
 
 
 def _stated(run: Run, trace: Trace, recorded: Recorded, declared: DeclaredClock) -> tuple[ClockRelation, str] | None:
@@ -289,10 +289,10 @@ def _attached(store: Store, run: Run, part: Trace, placed: PlacedTrace, file: st
     settled = domain_energy([part], i.active_start_ns, i.settled_end_ns)
     active = domain_energy([part], i.active_start_ns, i.active_end_ns)
     flags = list(dict.fromkeys((*settled.notes, *active.notes)))
-    flags += [] if placed.agree else [f"the clock of {METER}: {placed.words}"]
+    flags += [] if placed.agree else [f"the clock of {METER}: {placed.description}"]
     assert run.id is not None, "a stored run has a number"
     flags += [message for name, other in _others(store, run) if (message := disagreement(name, other, METER, settled))]
-    return Attached(_kept(run, part, settled, placed, file, flags), part, active, settled, placed.words)
+    return Attached(_kept(run, part, settled, placed, file, flags), part, active, settled, placed.description)
 
 
 def _others(store: Store, run: Run) -> list[tuple[str, Energy]]:
@@ -316,7 +316,7 @@ def _kept(run: Run, part: Trace, settled: Energy, placed: PlacedTrace, file: str
         "source": placed.source,
         "relation": asdict(placed.relation),
         "sightings": list(placed.sightings),
-        "words": placed.words,
+        "words": placed.description,
     }
     meter = {"meter": METER, "energy": energy_facts(settled), "sampling": None}
     facts = {

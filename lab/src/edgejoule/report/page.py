@@ -102,7 +102,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         },
         trace_json=_script_json([_group_json(g) for g in groups]) if groups and uplot else None,
         uplot=uplot,
-        test_words=DeclaredTest(experiment.spec.analysis.test).words,
+        test_name=DeclaredTest(experiment.spec.analysis.test).display_name,
         trace_script=Markup((assets / "trace.js").read_text(encoding="utf-8")),
         style=Markup((assets / "report.css").read_text(encoding="utf-8")),
         intervals=tables.intervals(findings),

@@ -13,7 +13,7 @@ class DeclaredTest(StrEnum):
     KRUSKAL_DUNN_HOLM = "kruskal-dunn-holm"
 
     @property
-    def words(self) -> str:
+    def display_name(self) -> str:
         """The test's display name."""
         return {
             DeclaredTest.TUKEY: "Tukey-Kramer",

@@ -92,7 +92,7 @@ def _within_margin(analysis: AnalysisResult) -> str:
         clauses.append(
             f"{apart} of {len(analysis.pairs)} pairs differ significantly, but are shown to lie {within} of each other"
         )
-    return "".join(f"; {words}" for words in clauses)
+    return "".join(f"; {clause}" for clause in clauses)
 
 
 def source_label(source: str) -> str:

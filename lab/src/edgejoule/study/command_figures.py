@@ -73,11 +73,11 @@ _JOINED: dict[str, Callable[[list[float]], float]] = {"mean": statistics.fmean, 
 
 
 def command_energies(
-    found: RunEnergies, repetitions: int, shell_share: float, *, served: bool, operations: bool
+    energies: RunEnergies, repetitions: int, shell_share: float, *, served: bool, operations: bool
 ) -> list[ResponseValue]:
     """Returns the energies that a command has, per repetition and without its shell's start."""
     absent = {*(() if served else _OF_SERVERS), *(() if operations else ("energy_per_op_uj",))}
-    kept = [only_whole(r, repetitions) if repetitions > 1 else r for r in found.responses if _base(r) not in absent]
+    kept = [only_whole(r, repetitions) if repetitions > 1 else r for r in energies.responses if _base(r) not in absent]
     return [without_shell(r, shell_share) for r in kept]
 
 
@@ -178,8 +178,8 @@ def _of_server(printed: Mapping[str, float], server: str) -> dict[str, float]:
 def _per_server(of_servers: Sequence[tuple[str, CommandFigures]]) -> list[ResponseValue]:
     return [
         dataclasses.replace(one, name=f"{one.name}@{server}")
-        for server, found in of_servers
-        for one in found.responses
+        for server, energies in of_servers
+        for one in energies.responses
         if one.name in PER_LOADED_SERVER
     ]
 

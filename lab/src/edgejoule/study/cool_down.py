@@ -23,7 +23,7 @@ from edgejoule.meters.sampler import Sampler
 from edgejoule.study.run_length import first_reading_s, shortest_s
 
 POLL_S = 0.5
-LOOK_S = 1.0  # how long idle power is measured, unless the meter needs longer
+IDLE_POWER_S = 1.0  # how long idle power is measured, unless the meter needs longer
 
 
 @dataclass(frozen=True)
@@ -123,12 +123,12 @@ def _other_power(kept: dict[str, Any]) -> list[str]:
         return []
     if power["settled"] is None:
         return ["idle power could not be read, so whether it had settled is not known"]
-    told = (
+    message = (
         f"began at {power['reached_w']:.3g} W idle ({power['method']}), {power['start_w']:.3g} W when the study began"
     )
     if power["reached_w"] < power["start_w"]:
-        return [f"{told}: other work ran then, so that begin is no measure of idle"]
-    return [f"{told}: not settled after {kept['waited_s']:.0f} s"]
+        return [f"{message}: other work ran then, so that begin is no measure of idle"]
+    return [f"{message}: not settled after {kept['waited_s']:.0f} s"]
 
 
 def cool_down(timing: Timing, meters: Sequence[Meter], kept: dict[str, Any] | None) -> CoolDown | None:
@@ -150,7 +150,7 @@ def cool_down(timing: Timing, meters: Sequence[Meter], kept: dict[str, Any] | No
     return CoolDown(now_c, timing.cool_down_c, timing.cool_down_s_max, idle, why_not)
 
 
-def look(meter: Meter, least_s: float = LOOK_S) -> Energy:
+def measure_idle(meter: Meter, least_s: float = IDLE_POWER_S) -> Energy:
     """Measures the energy of a short time without work with the open meter. Raises MeterError if the meter stopped."""
     with Sampler(meter) as sampler:
         time.sleep(first_reading_s(meter))
@@ -165,7 +165,7 @@ def look(meter: Meter, least_s: float = LOOK_S) -> Energy:
 def _idle_now(timing: Timing, meter: Meter) -> tuple[IdlePower | None, str | None]:
     if meter.method is Method.MODELLED:
         return None, f"{meter.name} is a model: its idle power says nothing"
-    result = look(meter, max(LOOK_S, timing.idle_s))
+    result = measure_idle(meter, max(IDLE_POWER_S, timing.idle_s))
     if result.power_mean_w is None:
         return None, f"{meter.name} gave no idle power: {result.missing_reason}"
     noise_w = math.hypot(*(line.value_j for line in result.budget if not line.common)) / result.duration_s

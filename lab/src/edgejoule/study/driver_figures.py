@@ -11,7 +11,7 @@ from edgejoule.databases.system_under_test import system_of
 from edgejoule.dictionary.properties import CORE
 from edgejoule.dictionary.responses import OPERATIONS, latency_name
 from edgejoule.errors import DatabaseError
-from edgejoule.experiment.failed_operations import told
+from edgejoule.experiment.failed_operations import failure_text
 from edgejoule.experiment.plan import PlannedRun
 from edgejoule.findings.rates import not_sustained, share_min
 from edgejoule.store import ResponseValue
@@ -44,7 +44,9 @@ def driver_flags(executions: Sequence[Execution], totals: Totals, missed: str | 
     if not all(e.settled["complete"] for e in executions):
         flags.append(NOT_SETTLED)
     if totals.failures:
-        flags.append(f"{told(totals.failures, totals.operations, totals.failure_causes)}; they are in no figure")
+        flags.append(
+            f"{failure_text(totals.failures, totals.operations, totals.failure_causes)}; they are in no figure"
+        )
     if missed and (gone := sum(e.end["not_found"] for e in executions)):
         flags.append(f"{gone} operations did not find a row that was written: {missed}")
     share = executions[-1].end["driver_share"]
@@ -62,8 +64,8 @@ def outages(totals: Totals, gap_s_max: float) -> list[str]:
     gap = totals.longest_gap
     if gap.seconds <= gap_s_max:
         return [*totals.incidents]
-    words = f"no operation succeeded for {gap.seconds:.3g} s, from {gap.from_s:.3g} s on"
-    return [f"{words} (longest_gap_s_max = {gap_s_max:g} s)", *totals.incidents]
+    message = f"no operation succeeded for {gap.seconds:.3g} s, from {gap.from_s:.3g} s on"
+    return [f"{message} (longest_gap_s_max = {gap_s_max:g} s)", *totals.incidents]
 
 
 def short_of_target(executions: Sequence[Execution], *, load_curve: bool) -> list[str]:

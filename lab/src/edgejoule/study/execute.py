@@ -139,11 +139,11 @@ def _embedded(system: Embedded, paths: Sequence[Path], site: Site) -> Executed:
             hear_all(event)
 
         last = number == len(paths) - 1
-        words = [*system.arguments("run", paths[number]), *timing_arguments(timing)]
-        words += ["--driver-share"] if last else []
-        words += [*quiet_arguments(still_s, first=number == 0, last=last), *home.extra_args]
+        arguments = [*system.arguments("run", paths[number]), *timing_arguments(timing)]
+        arguments += ["--driver-share"] if last else []
+        arguments += [*quiet_arguments(still_s, first=number == 0, last=last), *home.extra_args]
         timeout_s, prefix = timing.run_timeout_s + 2 * still_s, [*site.in_group, *home.command_prefix]
-        return Driver(words, timeout_s, on_event, prefix, member=home.member, in_step=several)
+        return Driver(arguments, timeout_s, on_event, prefix, member=home.member, in_step=several)
 
     if several:
         return Executed(run_in_step(driver, len(paths), "quiet_end" if still_s else "settled"))

@@ -175,8 +175,8 @@ def _of_database(ends: Sequence[Event]) -> dict[str, float]:
         "syncs_per_write": _syncs_per_write(ends),
     }
     for response, name in _REMOTE.items():
-        told = [e["database_stats"].get(name) for e in ends]
-        result[response] = _sum([None if each is None else float(each) for each in told])
+        values = [e["database_stats"].get(name) for e in ends]
+        result[response] = _sum([None if each is None else float(each) for each in values])
     return {response: value for response, value in result.items() if value is not None}
 
 
@@ -212,10 +212,10 @@ def _latencies(ends: Sequence[Event]) -> tuple[list[Latency], dict[tuple[str, st
     latencies: list[Latency] = []
     figures: dict[tuple[str, str, str], float] = {}
     for (operation, measure), parts in result.items():
-        hdr, told = (parts[0]["hdr"], parts[0]) if len(parts) == 1 else _merged(parts)
+        hdr, summary = (parts[0]["hdr"], parts[0]) if len(parts) == 1 else _merged(parts)
         latencies.append(Latency(operation, measure, hdr))
-        if told["count"]:
-            figures |= {(operation, measure, s): told[f"{s}_ns"] / 1e3 for s in ("mean", *_PERCENTILES)}
+        if summary["count"]:
+            figures |= {(operation, measure, s): summary[f"{s}_ns"] / 1e3 for s in ("mean", *_PERCENTILES)}
     return latencies, figures
 
 

@@ -101,8 +101,8 @@ def checked(metered: Metered, intervals: Intervals, settled: Energy | None = Non
     names = [r[0].channel.meter for r in metered.readings]
     facts = {
         "meters": [
-            {"meter": name, "energy": energy_facts(found), "sampling": _cost_facts(cost)}
-            for name, found, cost in zip(names, energies, metered.costs, strict=True)
+            {"meter": name, "energy": energy_facts(energy), "sampling": _cost_facts(cost)}
+            for name, energy, cost in zip(names, energies, metered.costs, strict=True)
         ],
         "recording_cpu_s": round(metered.recording_cpu_s, 4),
         "clocks": metered.clocks.facts,
@@ -115,8 +115,8 @@ def checked(metered: Metered, intervals: Intervals, settled: Energy | None = Non
     ]
     for i, one in enumerate(energies):
         for j in range(i):
-            if words := disagreement(names[j], energies[j], names[i], one):
-                flags.append(words)
+            if message := disagreement(names[j], energies[j], names[i], one):
+                flags.append(message)
     return facts, flags
 
 
@@ -125,31 +125,31 @@ def disagreement(name: str, one: Energy, other_name: str, other: Energy) -> str 
     if one.energy_j is None or other.energy_j is None:
         return None
     allowed_j = math.hypot(one.uncertainty_k2_j or 0.0, other.uncertainty_k2_j or 0.0)
-    told = f"{name} says {one.energy_j:.4g} J ({one.domain}), {other_name} {other.energy_j:.4g} J ({other.domain})"
+    readings = f"{name} says {one.energy_j:.4g} J ({one.domain}), {other_name} {other.energy_j:.4g} J ({other.domain})"
     if one.domain is other.domain:
         apart = abs(one.energy_j - other.energy_j) > allowed_j
-        return f"meters disagree: {told}, together uncertain by {allowed_j:.2g} J" if apart else None
+        return f"meters disagree: {readings}, together uncertain by {allowed_j:.2g} J" if apart else None
     if one.domain not in _AROUND or other.domain not in _AROUND:
         return None
-    inner, outer = sorted((one, other), key=lambda found: _AROUND.index(found.domain))
+    inner, outer = sorted((one, other), key=lambda energy: _AROUND.index(energy.domain))
     assert inner.energy_j is not None
     assert outer.energy_j is not None
     if inner.energy_j - outer.energy_j <= allowed_j:
         return None
-    return f"meters disagree: {told}, and the {inner.domain} is inside the {outer.domain}"
+    return f"meters disagree: {readings}, and the {inner.domain} is inside the {outer.domain}"
 
 
-def energy_facts(found: Energy) -> dict[str, Any]:
+def energy_facts(energy: Energy) -> dict[str, Any]:
     """Returns a meter's energy of the settled interval in the form of the run record."""
     return {
-        "domain": str(found.domain),
-        "method": str(found.method),
-        "settled_j": found.energy_j,
-        "uncertainty_k2_j": found.uncertainty_k2_j,
-        "coverage": found.coverage,
-        "budget_j": {line.name: line.value_j for line in found.budget},
-        "missing_reason": found.missing_reason,
-        "renewal": None if found.renewal is None else asdict(found.renewal),
+        "domain": str(energy.domain),
+        "method": str(energy.method),
+        "settled_j": energy.energy_j,
+        "uncertainty_k2_j": energy.uncertainty_k2_j,
+        "coverage": energy.coverage,
+        "budget_j": {line.name: line.value_j for line in energy.budget},
+        "missing_reason": energy.missing_reason,
+        "renewal": None if energy.renewal is None else asdict(energy.renewal),
     }
 
 

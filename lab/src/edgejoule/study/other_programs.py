@@ -73,7 +73,7 @@ class _Process(NamedTuple):
     ended_children_s: float
 
 
-def look(
+def read_counters(
     proc: Path | None = None, pid: int | None = None, clock_s: Callable[[int], float] = process_clock.cpu_s
 ) -> ProgramCounters | None:
     """Reads the counters now; returns None if /proc lacks them. pid: the root process of the run. clock_s: CPU time of
@@ -332,18 +332,18 @@ class Watch:
 
         def hear(event: Mapping[str, Any]) -> None:
             if event["event"] == "settled" or (event["event"] == "phase" and event["phase"] == "active"):
-                self._look(begins=event["event"] == "phase")
+                self._read_at(begins=event["event"] == "phase")
             on_event(event)
 
         return hear
 
-    def _look(self, *, begins: bool) -> None:
+    def _read_at(self, *, begins: bool) -> None:
         with self._hearing:
             if not begins:
-                self._end = look()
+                self._end = read_counters()
             elif not self._began:
-                self._began, self._begin = True, look()
+                self._began, self._begin = True, read_counters()
 
-    def found(self) -> OtherPrograms:
+    def result(self) -> OtherPrograms:
         """Returns the result for a run that has settled."""
         return OtherPrograms.between(self._begin, self._end)

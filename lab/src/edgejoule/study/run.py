@@ -32,7 +32,7 @@ from edgejoule.study.command_figures import (
     shell_share,
 )
 from edgejoule.study.context import RunContext, Site
-from edgejoule.study.cool_down import doubts, look
+from edgejoule.study.cool_down import doubts, measure_idle
 from edgejoule.study.driver_figures import (
     NOT_SETTLED,
     check_data,
@@ -46,8 +46,7 @@ from edgejoule.study.execute import Executed, execute
 from edgejoule.study.executions import Execution, intervals_of, totals_of, worked_share
 from edgejoule.study.metering import Metered, Metering, checked
 from edgejoule.study.open_baseline import open_database, quiet_s
-from edgejoule.study.other_programs import OtherPrograms, Watch
-from edgejoule.study.other_programs import look as check_other_programs
+from edgejoule.study.other_programs import OtherPrograms, Watch, read_counters
 from edgejoule.study.run_energy import Quiet, QuietWindows, energies, of_servers, only_whole, response
 from edgejoule.study.run_length import executions_needed, first_reading_s, lengthened
 from edgejoule.study.servers import DriverPlacement
@@ -75,7 +74,7 @@ class _Sampled:
 
 def measure(planned: PlannedRun, context: RunContext, metering: Metering) -> tuple[Run, RunData]:
     """Conducts one run. Raises DatabaseError if the database or the driver failed or returned wrong data."""
-    cooled = context.cool_down.wait(lambda: look(context.meters[0]).power_mean_w) if context.cool_down else None
+    cooled = context.cool_down.wait(lambda: measure_idle(context.meters[0]).power_mean_w) if context.cool_down else None
     before = environment.state()
     do = _measure_idle if planned.load_percent == 0 else _measure
     run, data = do(planned, context, metering, before)
@@ -88,7 +87,7 @@ def _measure(
     planned: PlannedRun, context: RunContext, metering: Metering, before: Mapping[str, Any]
 ) -> tuple[Run, RunData]:
     """Conducts one run of the driver, or several executions that form one run."""
-    told = lengthened(_at_level(planned, context), context.least_s)
+    planned_run = lengthened(_at_level(planned, context), context.least_s)
     system, site = system_of(planned), _site(planned, context)
     if context.setups:
         context.setups.enter(planned)
@@ -98,7 +97,7 @@ def _measure(
     storage = environment.storage(load.path)
     with limited(planned.memory_limit_bytes) as group:
         site = dataclasses.replace(site, group=group, still_s=quiet_s(context.timing, context.meters[0].method))
-        sampled = _sample_enough(told, load, site, metering)
+        sampled = _sample_enough(planned_run, load, site, metering)
         peak_bytes = group.peak_bytes() if group else None
     collect = _collect if sampled.executed.ran is None else _collect_command
     run, data = collect(planned, sampled, context)
@@ -135,11 +134,11 @@ def full_rate(planned: PlannedRun, context: RunContext) -> float:
 def learn(planned: PlannedRun, context: RunContext) -> None:
     """Lets the servers of a federation compact the run's data, unmeasured, once with each policy they learn from."""
     for policy in context.servers.learning if context.servers else ():
-        told = dataclasses.replace(planned, policy=policy)
+        variant = dataclasses.replace(planned, policy=policy)
         if context.setups:
-            context.setups.enter(told)
-        load = context.loads.prepare(told)
-        execute(system_of(told), [load.path], _site(told, context))
+            context.setups.enter(variant)
+        load = context.loads.prepare(variant)
+        execute(system_of(variant), [load.path], _site(variant, context))
 
 
 def at_full(planned: PlannedRun) -> str:
@@ -231,7 +230,7 @@ def _sample(planned: PlannedRun, paths: Sequence[Path], site: Site, metering: Me
         executions=[Execution.of(events) for events in executed.streams],
         events=[event for events in executed.streams for event in events],
         metered=metered,
-        others=watch.found() if not_own is None else OtherPrograms.unknown(not_own),
+        others=watch.result() if not_own is None else OtherPrograms.unknown(not_own),
         idle=QuietWindows((start_ns, driver_start_ns), (driver_end_ns, end_ns)),
         started_realtime_ns=started_realtime_ns,
         executed=executed,
@@ -380,9 +379,9 @@ def _measure_idle(
     started_realtime_ns = time.time_ns()
     with metering.during(planned.index) as metered:
         time.sleep(context.timing.idle_s)
-        start_ns, begin = time.monotonic_ns(), check_other_programs()
+        start_ns, begin = time.monotonic_ns(), read_counters()
         time.sleep(context.timing.level_s)
-        end_ns, others = time.monotonic_ns(), OtherPrograms.between(begin, check_other_programs())
+        end_ns, others = time.monotonic_ns(), OtherPrograms.between(begin, read_counters())
         time.sleep(context.timing.idle_s)
     intervals = Intervals(start_ns, end_ns, end_ns, True)
     none = QuietWindows(why_none="the run itself is idle")

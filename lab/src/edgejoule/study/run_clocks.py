@@ -172,13 +172,13 @@ class RunClocks:
             flags.append(f"the clock of {name}: {error}")
             return None
 
-    def _series_facts(self, name: str, found: ClockRelation | None) -> dict[str, Any]:
+    def _series_facts(self, name: str, clocks: ClockRelation | None) -> dict[str, Any]:
         series = self._series[name]
         return {
             "meter": name,
             "address": self._plan.servers[name],
             "series": [asdict(one) if isinstance(one, Offset) else None for one in series],
-            "relation": asdict(found) if found else None,
+            "relation": asdict(clocks) if clocks else None,
         }
 
     def _checked(
@@ -188,8 +188,8 @@ class RunClocks:
         first = own[0]
         clock, name = first.channel.clock, first.channel.meter
         flags: list[str] = []
-        if exchanged is not None and (words := _arrive_elsewhere(first, exchanged)):
-            flags.append(words)
+        if exchanged is not None and (message := _arrive_elsewhere(first, exchanged)):
+            flags.append(message)
         channels = [
             replace(each, stored_relation=exchanged) for each in own if each.channel.domain is first.channel.domain
         ]
@@ -200,7 +200,7 @@ class RunClocks:
         if first.channel.method is Method.MODELLED and exchanged is None and clock is not Clock.DEVICE:
             return {"meter": name, "source": "host", "relation": None, "sightings": [], "words": _NO_CLOCK}, flags
         checks = [
-            max((check(each, m) for each in channels), key=lambda found: found.sighting.correlation)
+            max((check(each, m) for each in channels), key=lambda check: check.sighting.correlation)
             for m in self.markers
         ]
         known = refined(stated, self.markers, checks)

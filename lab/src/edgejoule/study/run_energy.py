@@ -115,14 +115,14 @@ def _above(traces: Sequence[energy.Readings], settled: energy.Energy, windows: Q
     return _Above(before, after, at_run, energy.net_energy(settled, at_run))
 
 
-def _side_by_side(name: str, found: _Above, settled: energy.Energy) -> list[ResponseValue]:
+def _side_by_side(name: str, above: _Above, settled: energy.Energy) -> list[ResponseValue]:
     """Returns the baseline's power and the energy above it."""
-    if found.at_run is None or found.net is None:
+    if above.at_run is None or above.net is None:
         return [
-            response(n, None, str(settled.method), found.why_none) for n in (BASELINE_POWER[name], BASELINE_NET[name])
+            response(n, None, str(settled.method), above.why_none) for n in (BASELINE_POWER[name], BASELINE_NET[name])
         ]
-    source = found.at_run.source
-    return [_joules(BASELINE_POWER[name], source, 1 / source.duration_s), _joules(BASELINE_NET[name], found.net)]
+    source = above.at_run.source
+    return [_joules(BASELINE_POWER[name], source, 1 / source.duration_s), _joules(BASELINE_NET[name], above.net)]
 
 
 def _spans(windows: QuietWindows) -> list[list[int]] | None:
@@ -130,14 +130,14 @@ def _spans(windows: QuietWindows) -> list[list[int]] | None:
     return None if windows.refusal else [list(windows.before), list(windows.after)]
 
 
-def _facts(found: _Above) -> dict[str, Any]:
-    if found.before is None or found.after is None or found.net is None:
-        return {"before_w": None, "after_w": None, "net_budget_j": {}, "missing_reason": found.why_none}
+def _facts(above: _Above) -> dict[str, Any]:
+    if above.before is None or above.after is None or above.net is None:
+        return {"before_w": None, "after_w": None, "net_budget_j": {}, "missing_reason": above.why_none}
     return {
-        "before_w": found.before.power_w,
-        "after_w": found.after.power_w,
-        "net_budget_j": {line.name: line.value_j for line in found.net.budget},
-        "missing_reason": found.net.missing_reason,
+        "before_w": above.before.power_w,
+        "after_w": above.after.power_w,
+        "net_budget_j": {line.name: line.value_j for line in above.net.budget},
+        "missing_reason": above.net.missing_reason,
     }
 
 

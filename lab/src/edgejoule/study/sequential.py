@@ -104,8 +104,10 @@ def close(store: Store, experiment: Experiment) -> InterimLook | None:
         return None
     reached = max(cell.ci[1] / cell.mean for cell in cells if cell.mean and cell.ci)
     total = int(looks[0]["total"])
-    words = f"{total} replications give each mean of {first[0].label} within {_width(reached, experiment.spec)} (95 %)"
-    taken = InterimLook(2, total, None, True, total, words, precision=reached)
+    message = (
+        f"{total} replications give each mean of {first[0].label} within {_width(reached, experiment.spec)} (95 %)"
+    )
+    taken = InterimLook(2, total, None, True, total, message, precision=reached)
     store.note(experiment.id, NOTE, [*looks, asdict(taken)])
     return taken
 
@@ -115,21 +117,21 @@ def looks_of(experiment: Experiment) -> list[Mapping[str, Any]]:
     return list(experiment.environment.get(NOTE, []))
 
 
-def _spend(found: Findings, spec: Spec, look: int) -> InterimLook:
+def _spend(findings: Findings, spec: Spec, look: int) -> InterimLook:
     declared = spec.design.sequential
     assert declared is not None
     plan = levels_of(declared.looks or (), alpha=spec.analysis.alpha, spending=declared.spending)
-    first = found.responses[0] if found.responses else None
+    first = findings.responses[0] if findings.responses else None
     decided = first is not None and bool(first.rankings) and all(k.decided for k in first.rankings if k.cells)
     last = look == len(plan.runs)
     runs, most, level = plan.runs[look - 1], plan.runs[-1], plan.level[look - 1]
     outcome = "is decided, so the study stops" if decided else "is not decided"
     after = "" if decided or last else f", so it goes on to {plan.runs[look]}"
-    words = (
+    message = (
         f"look {look} of {len(plan.runs)}, after {runs} of {most} replications at level {level:.4g}: which "
-        f"{found.subject} is best {outcome if not last or decided else 'stays open'}{after}"
+        f"{findings.subject} is best {outcome if not last or decided else 'stays open'}{after}"
     )
-    return InterimLook(look, runs, level, decided, runs if decided else most, words)
+    return InterimLook(look, runs, level, decided, runs if decided else most, message)
 
 
 def budget_look(spec: Spec, runs: Sequence[Run]) -> InterimLook:
@@ -140,16 +142,16 @@ def budget_look(spec: Spec, runs: Sequence[Run]) -> InterimLook:
     assert declared.budget_s is not None
     fits = blocks_within(_block_times(runs), declared.budget_s)
     if fits >= declared.first:
-        words = f"the budget of {declared.budget_s:g} s holds the first stage of {declared.first} replications"
-        return InterimLook(1, FEWEST, None, False, most, words)
+        message = f"the budget of {declared.budget_s:g} s holds the first stage of {declared.first} replications"
+        return InterimLook(1, FEWEST, None, False, most, message)
     total = min(most, max(FEWEST, fits))
-    words = (
+    message = (
         f"the budget of {declared.budget_s:g} s holds {total} replications, fewer than the {declared.first} of a first "
         "stage: all of them are made, and the intervals are Student's"
     )
     if fits < FEWEST:
-        words = f"{FEWEST} replications are made, the fewest that give an interval; they exceed the budget"
-    return InterimLook(1, FEWEST, None, True, total, words)
+        message = f"{FEWEST} replications are made, the fewest that give an interval; they exceed the budget"
+    return InterimLook(1, FEWEST, None, True, total, message)
 
 
 def _block_times(runs: Sequence[Run]) -> list[float]:
@@ -174,23 +176,23 @@ def stein_look(spec: Spec, runs: Sequence[Run], first: ResponseFinding | None, l
     promise = _promise(spec, runs, first)
     if isinstance(promise, str):
         of_budget = " that the budget holds" if held < most else ""
-        words = f"after {declared.first} replications there is no spread of {label} ({promise}); all {held}"
-        return InterimLook(look, declared.first, None, False, held, f"{words}{of_budget} are made")
+        message = f"after {declared.first} replications there is no spread of {label} ({promise}); all {held}"
+        return InterimLook(look, declared.first, None, False, held, f"{message}{of_budget} are made")
     kept = promise.capped(held)
-    words = (
+    message = (
         f"the spread of the first {declared.first} replications asks for {promise.total} to know each mean of {label}"
     )
     if promise.total <= held:
-        words += f" within {_width(declared.precision or 0, spec)} (95 %)"
+        message += f" within {_width(declared.precision or 0, spec)} (95 %)"
     elif declared.budget_s is None:
-        words += f" as well as declared; the design has {most}, so that precision is not promised"
+        message += f" as well as declared; the design has {most}, so that precision is not promised"
     else:
-        words += (
+        message += (
             f" within {_width(declared.precision or 0, spec)}; the budget of {declared.budget_s:g} s holds {kept.total}"
             f", which gives {_width(kept.precision, spec)} (95 %)"
         )
     return InterimLook(
-        look, declared.first, None, promise.total <= held, kept.total, words, declared.first, kept.precision,
+        look, declared.first, None, promise.total <= held, kept.total, message, declared.first, kept.precision,
         promise.total > held,
     )  # fmt: skip
 

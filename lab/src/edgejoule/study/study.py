@@ -87,7 +87,7 @@ class Watcher(Protocol):
         """Passes on a reading of the meter; called from another thread."""
         ...
 
-    def looked(self, words: str, replications: int) -> None:
+    def looked(self, message: str, replications: int) -> None:
         """Reports the result of a declared interim analysis. replications: of every cell, as decided by it."""
         ...
 
@@ -427,21 +427,21 @@ def continuation(store: Store, study: Study, *, partial: bool) -> tuple[bool, st
     return True, f"goes on with {name}"
 
 
-def _changed(found: Experiment, study: Study) -> list[str]:
+def _changed(stored: Experiment, study: Study) -> list[str]:
     """Returns the properties of meter and driver that differ from those of the experiment's runs."""
-    before, now = found.environment.get("identity", {}), study.identity()
+    before, now = stored.environment.get("identity", {}), study.identity()
     return [key for key in {**before, **now} if before.get(key) != now.get(key)]
 
 
-def _same(found: Experiment, study: Study) -> Experiment:
+def _same(stored: Experiment, study: Study) -> Experiment:
     """Returns the experiment if its runs had this meter and driver. Raises UsageError otherwise."""
-    before, now = found.environment.get("identity", {}), study.identity()
-    if changed := _changed(found, study):
+    before, now = stored.environment.get("identity", {}), study.identity()
+    if changed := _changed(stored, study):
         raise UsageError(
-            f"experiment {found.id} cannot go on: its finished runs had another {', '.join(changed)} "
+            f"experiment {stored.id} cannot go on: its finished runs had another {', '.join(changed)} "
             f"({before.get(changed[0])!r} then, {now.get(changed[0])!r} now); run without --resume"
         )
-    return found
+    return stored
 
 
 def _how_far(store: Store, experiment: Experiment | None) -> str:

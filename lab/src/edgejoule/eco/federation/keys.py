@@ -44,7 +44,7 @@ def make_keys(folder: Path, hosts: Mapping[str, Sequence[str]]) -> dict[str, Key
     return made
 
 
-def _openssl(*words: str | Path) -> None:
-    done = subprocess.run(["openssl", *map(str, words)], capture_output=True, text=True, check=False)
+def _openssl(*arguments: str | Path) -> None:
+    done = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise FederationError(f"openssl {words[0]}: {done.stderr.strip()}")
+        raise FederationError(f"openssl {arguments[0]}: {done.stderr.strip()}")

@@ -148,16 +148,16 @@ def kill(pid: int) -> None:
         return
 
 
-def _ip(*words: str) -> None:
-    _run(["ip", *words])
+def _ip(*arguments: str) -> None:
+    _run(["ip", *arguments])
 
 
-def _tc(namespace: str, device: str, parent: str, handle: str, *words: str) -> None:
-    _run(["tc", "-n", namespace, "qdisc", "add", "dev", device, *parent.split(), "handle", handle, *words])
+def _tc(namespace: str, device: str, parent: str, handle: str, *arguments: str) -> None:
+    _run(["tc", "-n", namespace, "qdisc", "add", "dev", device, *parent.split(), "handle", handle, *arguments])
 
 
-def _run(words: Sequence[str]) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+def _run(command: Sequence[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise FederationError(f"{' '.join(words)}: {done.stderr.strip()}")
+        raise FederationError(f"{' '.join(command)}: {done.stderr.strip()}")
     return done.stdout

@@ -93,11 +93,11 @@ class _Members:
 
     def cpu_s(self) -> float:
         with self.lock:
-            return self.cpu_s_locked(look=True)
+            return self.cpu_s_locked(refresh=True)
 
-    def cpu_s_locked(self, look: bool) -> float:
+    def cpu_s_locked(self, refresh: bool) -> float:
         """The caller holds the lock. look: see Process.cpu_s."""
-        return sum(process.cpu_s(look) for process in [*self._ended, *self.running])
+        return sum(process.cpu_s(refresh) for process in [*self._ended, *self.running])
 
     def report_usage(self, used_s: float) -> None:
         """Publishes the CPU time, which ecod may read at any moment. It never falls, so that ecod has a rate."""
@@ -193,7 +193,7 @@ class Duty(_Watched):
     def _poll(self, limit: _Members, now_s: float, whole: bool) -> float:
         name = limit.server.name
         with limit.lock:
-            used_s = limit.cpu_s_locked(look=whole)
+            used_s = limit.cpu_s_locked(refresh=whole)
             bucket = self._buckets.setdefault(name, Bucket(limit.server.share, used_s, now_s))
             stops = bucket.empty(used_s, now_s)
             if stops or name in self._stopped:  # a process that came meanwhile runs: stop it too
@@ -270,8 +270,8 @@ class _GroupV2:
         pass
 
     def cpu_s(self) -> float:
-        words = (self.folder / "cpu.stat").read_text().split()
-        return int(words[words.index("usage_usec") + 1]) * 1e-6
+        fields = (self.folder / "cpu.stat").read_text().split()
+        return int(fields[fields.index("usage_usec") + 1]) * 1e-6
 
 
 _FIX = "run as root on a machine whose kernel has the cpu controller, or let shares be kept by signals"

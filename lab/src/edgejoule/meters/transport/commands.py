@@ -17,6 +17,6 @@ def run_text(command: Sequence[str]) -> str:
     except subprocess.TimeoutExpired as error:
         raise OSError(f"{command[0]} has not answered within {TIMEOUT_S:g} s") from error
     if done.returncode != 0:
-        words = (done.stderr or done.stdout).strip().splitlines()
-        raise OSError(f"{command[0]} failed with status {done.returncode}{': ' + words[-1] if words else ''}")
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise OSError(f"{command[0]} failed with status {done.returncode}{': ' + lines[-1] if lines else ''}")
     return done.stdout

@@ -83,8 +83,8 @@ def pace(meter: str, interval_s: float | None, default_s: float, *, native: bool
     if program := sampler_path():
         return ReadingPace(asked_s, POLL_INTERVAL_S, program, f"every {asked_s * 1e3:g} ms by {PROGRAM}")
     kept_s = 1 / POLL_HZ_MAX
-    words = f"every {kept_s * 1e3:g} ms instead of {asked_s * 1e3:g}: {PROGRAM} is not built (make build)"
-    return ReadingPace(kept_s, kept_s, None, words)
+    message = f"every {kept_s * 1e3:g} ms instead of {asked_s * 1e3:g}: {PROGRAM} is not built (make build)"
+    return ReadingPace(kept_s, kept_s, None, message)
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,9 +56,9 @@ def json_object(text: str) -> dict[str, Any]:
     return result
 
 
-def number_at(found: dict[str, Any], *keys: str) -> tuple[float, float]:
+def number_at(reply: dict[str, Any], *keys: str) -> tuple[float, float]:
     """The number under these keys, and the step of its last digit. Raises ValueError for a value that is no number."""
-    value: Any = found
+    value: Any = reply
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     text = str(value)

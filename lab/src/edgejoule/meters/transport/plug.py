@@ -74,11 +74,11 @@ class PlugMeter(ABC):
         if self.host is None:
             return Availability(False, "no host is named", f'name it: {self.name} = {{ host = "192.0.2.7" }}')
         try:
-            words = self.identify()
+            description = self.identify()
             self.read()
         except (OSError, ValueError) as error:
             return Availability(False, f"{self.host}: {error}", f"edgejoule meters --setup {self.name}")
-        return Availability(True, f"{words} at {self.host}")
+        return Availability(True, f"{description} at {self.host}")
 
     def facts(self) -> Mapping[str, Sequence[str]]:
         """Where and what."""

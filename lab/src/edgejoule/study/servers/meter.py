@@ -55,14 +55,14 @@ class ServersMeter:
 
     def facts(self) -> Mapping[str, Sequence[str]]:
         """Returns each server's facts; facts common to all appear once."""
-        told: dict[str, dict[str, list[str]]] = {}
+        sections: dict[str, dict[str, list[str]]] = {}
         for server, meter in self._parts.items():
             for heading, lines in meter.facts().items():
                 for line in lines:
-                    told.setdefault(heading, {}).setdefault(line, []).append(server)
+                    sections.setdefault(heading, {}).setdefault(line, []).append(server)
         return ({"servers": [self._about]} if self._about else {}) | {
             heading: [line if len(of) == len(self._parts) else f"{', '.join(of)}: {line}" for line, of in lines.items()]
-            for heading, lines in told.items()
+            for heading, lines in sections.items()
         }
 
     def channels(self) -> Sequence[Channel]:

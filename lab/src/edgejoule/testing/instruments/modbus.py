@@ -46,8 +46,8 @@ class Pzem(Device):
         address, function, first, count = struct.unpack(">BBHH", question[:6])
         if function != 4 or first + count > 10:
             return with_crc(bytes([address, function | 0x80, 2]))
-        words = self._registers()[first : first + count]
-        data = with_crc(bytes([address, function, 2 * count]) + struct.pack(f">{count}H", *words))
+        registers = self._registers()[first : first + count]
+        data = with_crc(bytes([address, function, 2 * count]) + struct.pack(f">{count}H", *registers))
         if Fault.DROPOUT in faults and rng.random() < 0.02:
             return b""
         if Fault.GARBAGE in faults and rng.random() < 0.05:

@@ -16,7 +16,7 @@ from pathlib import Path
 from edgejoule.errors import MeterError
 from edgejoule.machine.files import ReadText, read_text
 from edgejoule.meters.base import Availability, Block, Channel, Domain, Method, Sample, ValueKind
-from edgejoule.meters.options import checked_number, words
+from edgejoule.meters.options import checked_number, comma_separated
 from edgejoule.meters.plugins.hwmon.chips import CHIPS, ChipAccuracy
 from edgejoule.meters.plugins.hwmon.rails import Rail, chip_names, fed_by_none, find_rails
 from edgejoule.meters.transport.filemeter import FileMeter
@@ -60,7 +60,7 @@ class Hwmon(FileMeter[Rail]):
                 checked_number(self.name, key, value, _SHARE_MIN, 1)
         self._root = Path(root)
         self._chip = chip
-        self._wanted = words(rails) if isinstance(rails, str) else None if rails is None else tuple(rails)
+        self._wanted = comma_separated(rails) if isinstance(rails, str) else None if rails is None else tuple(rails)
         self._accuracy_rel = accuracy_rel
         self._shunt_tolerance_rel = shunt_tolerance_rel
         self._read = read

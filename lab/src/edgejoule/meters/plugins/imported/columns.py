@@ -50,42 +50,42 @@ class Mapping:
     voltage_v: float | None = None
 
 
-def guess(header: Sequence[str], told: Mapping) -> Mapping:
+def guess(header: Sequence[str], given: Mapping) -> Mapping:
     """Fills the gaps of the named mapping from the header. Raises UsageError where that is not enough."""
-    for column in (told.time, *told.roles.values()):
+    for column in (given.time, *given.roles.values()):
         if column is not None and column.name not in header:
             raise UsageError(f"no column is called {column.name!r}; there are: {', '.join(header)}")
-    time = told.time or _named(header, _TIME)
+    time = given.time or _named(header, _TIME)
     if time is None:
         raise UsageError(f"no column is recognised as a time; name it (--time). There are: {', '.join(header)}")
-    result = replace(told, time=_with_unit(time, TIME_UNITS))
-    if not told.roles or set(told.roles) in ({Role.VOLTAGE}, {Role.CURRENT}):
+    result = replace(given, time=_with_unit(time, TIME_UNITS))
+    if not given.roles or set(given.roles) in ({Role.VOLTAGE}, {Role.CURRENT}):
         result = _filled(header, result)
     _check(result, header)
     return replace(result, roles={role: _with_unit(column, SCALES[role]) for role, column in result.roles.items()})
 
 
-def _filled(header: Sequence[str], found: Mapping) -> Mapping:
+def _filled(header: Sequence[str], mapping: Mapping) -> Mapping:
     for role in (Role.POWER, Role.ENERGY):
         column = _named(header, role)
-        if column is not None and not found.roles and found.voltage_v is None:
-            return replace(found, roles={role: column})
+        if column is not None and not mapping.roles and mapping.voltage_v is None:
+            return replace(mapping, roles={role: column})
     roles = {}
     for role in (Role.VOLTAGE, Role.CURRENT):
-        given = role is Role.VOLTAGE and found.voltage_v is not None
-        column = found.roles.get(role) or (None if given else _named(header, role))
+        given = role is Role.VOLTAGE and mapping.voltage_v is not None
+        column = mapping.roles.get(role) or (None if given else _named(header, role))
         if column is not None:
             roles[role] = column
-    return replace(found, roles=roles)
+    return replace(mapping, roles=roles)
 
 
-def _check(found: Mapping, header: Sequence[str]) -> None:
+def _check(mapping: Mapping, header: Sequence[str]) -> None:
     there = f"There are: {', '.join(header)}"
-    roles = set(found.roles)
-    if Role.VOLTAGE in roles and found.voltage_v is not None:
+    roles = set(mapping.roles)
+    if Role.VOLTAGE in roles and mapping.voltage_v is not None:
         raise UsageError("voltage: either a column or a constant, not both")
-    complete = roles == {Role.VOLTAGE, Role.CURRENT} or (roles == {Role.CURRENT} and found.voltage_v is not None)
-    if complete and any(_RMS.search(column.name) for column in found.roles.values()):
+    complete = roles == {Role.VOLTAGE, Role.CURRENT} or (roles == {Role.CURRENT} and mapping.voltage_v is not None)
+    if complete and any(_RMS.search(column.name) for column in mapping.roles.values()):
         raise UsageError(
             "RMS volts times RMS amperes are apparent power, not active power, and are refused; name a column of "
             f"active power. {there}"
@@ -122,20 +122,20 @@ def _words(heading: str) -> tuple[set[str], str | None]:
 
 def _with_unit(column: TraceColumn, known: dict[str, float]) -> TraceColumn:
     """The column with its unit in the spelling of `known`. Raises UsageError where it has none."""
-    told = column.unit if column.unit is not None else _words(column.name)[1]
-    spelling = _spelling(told, known) if told is not None else None
+    unit = column.unit if column.unit is not None else _words(column.name)[1]
+    spelling = _spelling(unit, known) if unit is not None else None
     if spelling is None and column.unit is None and _words(column.name)[0] & {"s", "seconds"} and "s" in known:
         spelling = "s"
     if spelling is None and column.unit is None and "W" in known and "watts" in _words(column.name)[0]:
         spelling = "W"
     if spelling is None:
-        said = f"unit {told!r}" if told else "no unit"
+        said = f"unit {unit!r}" if unit else "no unit"
         raise UsageError(f"column {column.name!r} has {said}; name it, one of {', '.join(known)}")
     return TraceColumn(column.name, spelling)
 
 
-def _spelling(told: str, known: dict[str, float]) -> str | None:
-    plain = told.replace("µ", "u").replace("μ", "u")
+def _spelling(unit: str, known: dict[str, float]) -> str | None:
+    plain = unit.replace("µ", "u").replace("μ", "u")
     if plain in known:
         return plain
     fits = [unit for unit in known if unit.lower() == plain.lower()]

@@ -67,13 +67,13 @@ class Rows:
     reasons: dict[int, str]
 
 
-def read_csv(path: Path, told: Mapping | None = None) -> Recorded:
-    """Reads a trace. told: columns and units that are named; the rest is taken from the header.
+def read_csv(path: Path, given: Mapping | None = None) -> Recorded:
+    """Reads a trace. given: columns and units that are named; the rest is taken from the header.
 
     Raises UsageError (file, columns, units) and DataError (invalid or decreasing times), with the line.
     """
     layout, body = split(path, _text(path))
-    mapping = guess(layout.header, told or Mapping())
+    mapping = guess(layout.header, given or Mapping())
     rows = read_rows(path, layout, mapping, body)
     if len(rows.time_ns) < 2:
         raise DataError(f"{path}: {len(rows.time_ns)} lines with readings, a trace has more")

@@ -88,11 +88,11 @@ class ModbusMeter:
         try:
             if self._client is None:
                 raise OSError("not open")
-            words = read_registers(self._client, self.profile, self._device)
+            registers = read_registers(self._client, self.profile, self._device)
         except OSError as error:
             return [Sample(each.name, self._clock_ns(), None, str(error)) for each in self.profile.channels]
         t_ns = (before_ns + self._clock_ns()) // 2 - round(self.profile.lag_s * 1e9)
-        return [self._sample(channel, words, t_ns) for channel in self.profile.channels]
+        return [self._sample(channel, registers, t_ns) for channel in self.profile.channels]
 
     def close(self) -> None:
         """Disconnect."""
@@ -105,8 +105,8 @@ class ModbusMeter:
         host, tcp_port, port = self._where
         return port if host is None else f"{host}:{tcp_port}"
 
-    def _sample(self, channel: ModbusChannel, words: list[int], t_ns: int) -> Sample:
-        value = self.profile.value(channel, words)
+    def _sample(self, channel: ModbusChannel, registers: list[int], t_ns: int) -> Sample:
+        value = self.profile.value(channel, registers)
         if not np.isfinite(value):
             return Sample(channel.name, t_ns, None, "the instrument says it is no number")
         return Sample(channel.name, t_ns, value)

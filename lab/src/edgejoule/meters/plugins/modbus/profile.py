@@ -95,12 +95,12 @@ class ModbusProfile(Strict):
         """How a serial port is set."""
         return PortSettings(self.baud, 8, self.parity, self.stop_bits)
 
-    def value(self, channel: ModbusChannel, words: list[int]) -> float:
+    def value(self, channel: ModbusChannel, registers: list[int]) -> float:
         """W or J of a channel, from the registers of `span`; NaN where the instrument says so."""
         first = self.span[0]
         values: dict[Role, NDArray[np.float64]] = {}
         for register in channel.registers:
-            part = words[register.address - first : register.address - first + register.size]
+            part = registers[register.address - first : register.address - first + register.size]
             values[register.role] = np.array([self._number(part, register)])
         return float(reading(values)[0])
 

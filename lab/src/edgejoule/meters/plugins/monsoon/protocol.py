@@ -132,13 +132,13 @@ class Unpacker:
 
     def _lost(self, packets: NDArray[np.uint8]) -> NDArray[np.int64]:
         """(n,) samples lost before each packet since the call began."""
-        told = np.ascontiguousarray(packets[:, :2]).view("<u2")[:, 0].astype(np.int64)
-        if not len(told):
-            return told
-        before = int(told[0]) if self.dropped is None else self.dropped
-        steps = np.diff(np.concatenate([[before], told])) % (1 << 16)
+        counter = np.ascontiguousarray(packets[:, :2]).view("<u2")[:, 0].astype(np.int64)
+        if not len(counter):
+            return counter
+        before = int(counter[0]) if self.dropped is None else self.dropped
+        steps = np.diff(np.concatenate([[before], counter])) % (1 << 16)
         steps[steps >= 1 << 15] = 0  # the count went back: the monitor has restarted it
-        self.dropped = int(told[-1])
+        self.dropped = int(counter[-1])
         return np.cumsum(steps)
 
 

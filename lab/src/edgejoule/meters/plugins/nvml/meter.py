@@ -15,7 +15,7 @@ from typing import Any
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
-from edgejoule.meters.options import words
+from edgejoule.meters.options import comma_separated
 
 ACCURACY_REL = 0.05  # NVML API reference, nvmlDeviceGetPowerUsage: "accurate to within +/- 5% of current power draw"
 _STEP_J, _STEP_W = 1e-3, 1e-3
@@ -47,7 +47,7 @@ class Nvml:
         library: Any = None,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        numbers = () if gpu is None else words(str(gpu))
+        numbers = () if gpu is None else comma_separated(str(gpu))
         if not all(number.isdecimal() for number in numbers) or (gpu is not None and not numbers):
             raise UsageError(f"nvml: gpu: expected the number of a card, or several with commas, found {gpu!r}")
         self._numbers = tuple(map(int, numbers))
@@ -68,8 +68,8 @@ class Nvml:
         try:
             count = library.nvmlDeviceGetCount()
             if not self._numbers:
-                words = f"{count} cards; a card is not the machine, so none is taken by itself"
-                return Availability(False, words, "name it: nvml = { gpu = 0 }")
+                reason = f"{count} cards; a card is not the machine, so none is taken by itself"
+                return Availability(False, reason, "name it: nvml = { gpu = 0 }")
             cards = [_card(library, number) for number in self._numbers]
         except library.NVMLError as error:
             return Availability(False, f"NVML: {error}", f"gpu: numbers from 0 to {count - 1}" if count else None)

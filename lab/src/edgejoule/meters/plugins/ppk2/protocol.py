@@ -81,8 +81,8 @@ def parse_metadata(text: str) -> Modifiers:
     by_name = {}
     for name, default in _DEFAULTS.items():
         nominal = np.full(RANGES, default, dtype=np.float64)
-        told = np.array([result.get(f"{name}{k}", 0.0) for k in range(RANGES)])
-        by_name[name] = np.where(told == 0, nominal, told)
+        reported = np.array([result.get(f"{name}{k}", 0.0) for k in range(RANGES)])
+        by_name[name] = np.where(reported == 0, nominal, reported)
     ratio = by_name["R"] / np.array(R_NOMINAL)
     if not np.all((ratio > 1 / _R_FACTOR_MAX) & (ratio < _R_FACTOR_MAX)):
         stored = ", ".join(f"{x:.4g}" for x in by_name["R"])

@@ -103,8 +103,8 @@ class Rapl(FileMeter[Zone]):
         """The counter's readings; one beyond its range is missing."""
         value_uj, reasons = readings.value[:, place], readings.reasons(place)
         wrong = (value_uj < 0) | (value_uj > source.range_uj)
-        words = f"above the counter's range of {source.range_uj} µJ, or below 0"
-        reasons.update({int(row): f"{value_uj[row]:.0f} µJ is {words}" for row in np.flatnonzero(wrong)})
+        reason = f"above the counter's range of {source.range_uj} µJ, or below 0"
+        reasons.update({int(row): f"{value_uj[row]:.0f} µJ is {reason}" for row in np.flatnonzero(wrong)})
         named = {row: f"{source.energy_path.name}: {reason}" for row, reason in reasons.items()}
         energy_j = np.where(wrong, np.nan, value_uj) / 1e6
         return Block(source.channel, readings.t_ns[:, place], energy_j, readings.arrived_ns, named)

@@ -60,9 +60,9 @@ def _holds(block: _Bytes, frame: Frame) -> NDArray[np.bool_]:
         good &= (block[:, end:] == list(frame.terminator)).all(axis=1)
     size = CHECKSUM_BYTES[frame.checksum]
     if size:
-        told = block[:, end - size : end].astype(np.uint16)
+        stated = block[:, end - size : end].astype(np.uint16)
         weights = [1, 256] if frame.checksum_order == "little" else [256, 1]
-        value = told[:, 0] if size == 1 else told @ np.array(weights, np.uint16)
+        value = stated[:, 0] if size == 1 else stated @ np.array(weights, np.uint16)
         good &= checksum(block[:, : end - size], frame.checksum) == value
     return good
 

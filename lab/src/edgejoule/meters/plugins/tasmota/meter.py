@@ -72,6 +72,6 @@ class Tasmota(PlugMeter):
         status = result.get("StatusSNS")
         energy = status.get("ENERGY") if isinstance(status, dict) else None
         if not isinstance(energy, dict):
-            words = result.get("WARNING") or result.get("Command") or "no ENERGY in its status"
-            raise ValueError(f"it does not measure energy or wants a password: {words}")
+            message = result.get("WARNING") or result.get("Command") or "no ENERGY in its status"
+            raise ValueError(f"it does not measure energy or wants a password: {message}")
         return energy

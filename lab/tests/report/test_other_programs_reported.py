@@ -13,13 +13,13 @@ from edgejoule.report import build
 ENERGY = "energy_per_op_uj"
 
 
-def found(make_store, **fields) -> Findings:
+def findings_of(make_store, **fields) -> Findings:
     with make_store(method="counted", **fields) as store:
         return find(store, store.find())
 
 
 def test_watts_of_disturbed_runs_are_shown_and_not_compared(make_store):
-    findings = found(make_store, other_cpu={0: 0.31, 7: 0.48})
+    findings = findings_of(make_store, other_cpu={0: 0.31, 7: 0.48})
     assert findings.headline == ("Other programs took up to 48 % of the CPU in 2 of 45 runs; the watts are not usable.")
     energy = findings.response(ENERGY)
     assert energy.unusable
@@ -32,9 +32,9 @@ def test_watts_of_disturbed_runs_are_shown_and_not_compared(make_store):
 
 def test_a_verdict_on_time_stays_with_a_note_on_the_watts(make_store):
     declared = f'responses = ["throughput_ops_s", "{ENERGY}"]'
-    told = found(make_store, analysis=declared, other_cpu={4: 0.2}).headline
-    assert told.startswith("rocksdb or leveldb is the fastest") or "is the fastest" in told
-    assert told.endswith(
+    headline = findings_of(make_store, analysis=declared, other_cpu={4: 0.2}).headline
+    assert headline.startswith("rocksdb or leveldb is the fastest") or "is the fastest" in headline
+    assert headline.endswith(
         "Other programs took 20 % of the CPU in 1 of 45 runs, so times are not the database's alone; "
         "the watts are not usable."
     )
@@ -52,26 +52,28 @@ def test_times_of_disturbed_runs_are_said_to_be_not_the_databases_alone(make_sto
     )
     assert any(c.startswith(caveat) for c in findings.caveats)
     assert "so times are not the database's alone" in findings.headline
-    for told in (page, " ".join(edgejoule(tmp_path, "report", "--store", path).stdout.split())):
-        assert "throughput, latencies and other times are not the database" in told
-        assert "so times are not the database" in told
+    for text in (page, " ".join(edgejoule(tmp_path, "report", "--store", path).stdout.split())):
+        assert "throughput, latencies and other times are not the database" in text
+        assert "so times are not the database" in text
 
 
 def test_a_verdict_on_an_untimed_response_does_not_mention_times(make_store):
     declared = f'responses = ["process_write_bytes", "{ENERGY}"]'
-    told = found(make_store, analysis=declared, other_cpu={4: 0.2}).headline
-    assert told.endswith("of the CPU in 1 of 45 runs; the watts are not usable.")
+    headline = findings_of(make_store, analysis=declared, other_cpu={4: 0.2}).headline
+    assert headline.endswith("of the CPU in 1 of 45 runs; the watts are not usable.")
 
 
 def test_quiet_runs_are_compared(make_store):
-    findings = found(make_store)
+    findings = findings_of(make_store)
     assert "costs the least energy per operation" in findings.headline
     assert not any("ther programs" in c for c in findings.caveats)
 
 
 def test_the_warning_when_the_study_began_stands_with_what_must_be_known(make_store):
-    assert "When the study began, other programs used 50 % of the CPU." in found(make_store, busy_before=0.5).caveats
-    assert not any("began" in c for c in found(make_store, busy_before=0.03).caveats)
+    assert (
+        "When the study began, other programs used 50 % of the CPU." in findings_of(make_store, busy_before=0.5).caveats
+    )
+    assert not any("began" in c for c in findings_of(make_store, busy_before=0.03).caveats)
 
 
 def test_the_report_draws_every_run_and_marks_those_beyond_the_bound(make_store):
@@ -97,5 +99,5 @@ def test_the_terminal_says_it(make_store, tmp_path):
 
 @pytest.mark.parametrize("share", [0.013, 0.1, 1.0])
 def test_shares_are_reported_in_two_digits(make_store, share):
-    words = found(make_store, other_cpu={1: share}).headline
-    assert {0.013: " 1.3 % ", 0.1: " 10 % ", 1.0: " 100 % "}[share] in words
+    headline = findings_of(make_store, other_cpu={1: share}).headline
+    assert {0.013: " 1.3 % ", 0.1: " 10 % ", 1.0: " 100 % "}[share] in headline
