@@ -262,7 +262,7 @@ def _json_without_method(r: Any, original: Callable[[Any], dict[str, Any]] = mod
     return {k: v for k, v in original(r).items() if k != "method"}
 
 
-def _words_without_method(response: Any, original: Callable[[Any], str] = progress._words) -> str:
+def _text_without_method(response: Any, original: Callable[[Any], str] = progress._response_text) -> str:
     return original(response).replace(" modelled", "")
 
 
@@ -270,7 +270,7 @@ MUTANTS: dict[str, tuple[object, str, object, str]] = {
     "the verdict's sentences": (verdict, "_method_suffix", lambda r: "", "terminal"),
     "a table's heading": (tables, "heading", lambda r, unit=None, *, capital=False: f"{r.label} ({r.unit})", "html"),
     "a drawing's axis": (bars, "axis_title", lambda r, unit: unit.symbol, "html"),
-    "the progress of a run": (progress, "_words", _words_without_method, "progress"),
+    "the progress of a run": (progress, "_response_text", _text_without_method, "progress"),
     "the findings as JSON": (model, "_response_json", _json_without_method, "report --json"),
 }
 

@@ -33,33 +33,45 @@ def _counts(_context: click.Context, _option: click.Parameter, value: str | None
         raise click.BadParameter("expected whole numbers separated by commas, such as 5,10,20") from error
 
 
-@click.command()
+@click.command(
+    epilog="""\b
+    Examples:
+      edgejoule analyse runs.csv --response active_s --factors database,workload
+      edgejoule analyse runs.csv --response active_s --factors database --block B
+      edgejoule analyse runs.csv --response energy_j.modelled --factors database \\
+          --scale log --min-ratio 1.77
+      edgejoule analyse runs.csv --response active_s --factors database --unit L
+      edgejoule analyse runs.csv --response active_s --factors database \\
+          --test games-howell --scale log --margin 1.05
+      edgejoule analyse runs.csv --response energy_j.counted --factors database \\
+          --looks 5,10,20 --look 1"""
+)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--response", required=True, metavar="Y", help="Column with the numbers to explain.")
-@click.option("--factors", required=True, metavar="A,B", callback=_names, help="Columns that may explain them.")
-@click.option("--block", metavar="B", help="Column of blocks: added to the model without interactions.")
+@click.option("--response", required=True, metavar="Y", help="The column with the numbers to explain.")
+@click.option("--factors", required=True, metavar="A,B", callback=_names, help="The columns that may explain them.")
+@click.option("--block", metavar="B", help="The column of the blocks; the model has no interactions with it.")
 @click.option(
     "--unit",
     metavar="L",
-    help="Column that names the load a run worked on, where runs share loads: the load is then the replication, and "
-    "repetitions on it are averaged (split plot).",
+    help="The column with the loaded database of each run, if runs share one. The load is then the replication, and "
+    "its runs are averaged (split plot).",
 )
-@click.option("--by", metavar="F", help="One analysis for each level of this column.")
-@click.option("--compare", metavar="A", callback=_names, help="Factors whose means are compared.  [default: all]")
+@click.option("--by", metavar="F", help="Make one analysis for each level of this column.")
+@click.option("--compare", metavar="A", callback=_names, help="The factors whose means are compared.  [default: all]")
 @click.option(
     "--test",
     type=click.Choice(["tukey", "games-howell", "kruskal-dunn-holm"]),
     default="tukey",
     show_default=True,
-    help="The comparison, declared before the data: one variance for all; each group its own (with Welch's F); ranks. "
-    "The checks are shown and never change it.",
+    help="The comparison of pairs; declare it before you see the data. tukey: one variance for all groups; "
+    "games-howell: a variance per group, with Welch's F; kruskal-dunn-holm: ranks. The checks never change it.",
 )
 @click.option(
     "--scale",
     type=click.Choice(["raw", "log"]),
     default="raw",
     show_default=True,
-    help="log: effects are ratios. Experiments use log by default; here it is raw, for a column may hold zeros.",
+    help="log: effects are ratios. The default here is raw because a column may contain zeros; experiments use log.",
 )
 @click.option(
     "--alpha",
@@ -73,51 +85,53 @@ def _counts(_context: click.Context, _option: click.Parameter, value: str | None
     type=click.Choice(["I", "II", "III"]),
     default="II",
     show_default=True,
-    help="Type of the sums of squares; it matters for unbalanced data only.",
+    help="Type of the sums of squares; only unbalanced data make a difference.",
 )
 @click.option(
     "--better",
     type=click.Choice(["lower", "higher"]),
-    help="Which mean comes first and gets letter a.  [default: lower, or as the response is known]",
+    help="Which mean comes first and gets letter a.  [default: that of a known response, else lower]",
 )
 @click.option(
     "--min-ratio",
     type=Number(1),
     metavar="R",
-    help="Means closer than this factor are never called different. Modelled responses (Y.modelled) need it, or get no "
-    "letters: it is what the model resolves, as the report and `edgejoule meters` state it.",
+    help="Never call means different that are closer than this factor. Modelled responses (Y.modelled) get no letters "
+    "without it; the report and `edgejoule meters` state the factor that the model resolves.",
 )
 @click.option(
     "--margin",
     type=Number(),
     metavar="M",
-    help="Test whether pairs are the same: differ by less than this ratio (--scale log) or difference (raw, "
-    "in the response's unit, below the smallest mean).",
+    help="Test whether pairs are equivalent: their ratio (--scale log) or their difference (raw, in the response's "
+    "unit, below the smallest mean) is below M.",
 )
 @click.option(
     "--precision",
     type=Number(),
     metavar="P",
-    help="How many more runs it takes to know each mean within this ratio (--scale log) or half width (raw).",
+    help="Show how many more runs give each mean within this ratio (--scale log) or half width (raw).",
 )
-@click.option("--order", metavar="RUN", help="Column with the order of the runs: shows the lag-1 autocorrelation.")
-@click.option("--line-on", metavar="X", help="Also a line Y = a + b X per group: slope, intercept, R², equal slopes?")
-@click.option("--cdf", is_flag=True, help="Also each group's distribution: quantiles here, all steps with --json.")
-@click.option("--aa", is_flag=True, help="Also A/A: each group against itself, which must show no difference.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the random halves of --aa.")
+@click.option("--order", metavar="RUN", help="The column with the order of the runs; shows the lag-1 autocorrelation.")
+@click.option(
+    "--line-on", metavar="X", help="Also fit a line Y = a + b X per group: slope, intercept, R², test of equal slopes."
+)
+@click.option("--cdf", is_flag=True, help="Also show each group's distribution: quantiles, with --json all steps.")
+@click.option("--aa", is_flag=True, help="Also compare each group with itself (A/A); no difference may appear.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed for the random halves of --aa.")
 @click.option(
     "--looks",
     metavar="N,N,..",
     callback=_counts,
-    help="Declared looks at a growing experiment: replications of each group at each. Needs --look.",
+    help="The declared interim analyses (looks): replications of each group at each. Needs --look.",
 )
-@click.option("--look", type=int, metavar="K", help="Which of the looks this is, from 1; its level replaces --alpha.")
+@click.option("--look", type=int, metavar="K", help="The number of this look, from 1; its level replaces --alpha.")
 @click.option(
     "--spending",
     type=click.Choice(["obrien-fleming", "pocock"]),
     default="obrien-fleming",
     show_default=True,
-    help="How alpha is spent over the looks.",
+    help="How alpha is distributed over the looks.",
 )
 @json_option
 def analyse(
@@ -134,20 +148,11 @@ def analyse(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Show which factors explain Y, and which groups differ.
+    """Show which factors matter and which groups differ.
 
-    FILE is a CSV: UTF-8, a header, one observation a line; empty cells and NA are missing. Analysis of variance with
-    all interactions, means with 95 % intervals, and the declared comparison of all pairs; groups that share a letter
-    do not differ. Then each group against the best of the others.
-
-    \b
-    Examples:
-      edgejoule analyse runs.csv --response throughput_ops_s --factors database,workload --block block --scale log
-      edgejoule analyse runs.csv --response energy_j.modelled --factors database --scale log --min-ratio 1.77
-      edgejoule analyse runs.csv --response energy_j.counted --factors database,workload --unit load
-      edgejoule analyse runs.csv --response energy_j.measured --factors database --line-on settled_s
-      edgejoule analyse runs.csv --response active_s --factors database --test games-howell --scale log --margin 1.05
-      edgejoule analyse runs.csv --response energy_j.counted --factors database --looks 5,10,20 --look 1
+    FILE is a CSV file in UTF-8 with a header and one observation per line; empty cells and NA are missing values. The
+    output has an analysis of variance with all interactions, means with 95 % intervals, the declared comparison of all
+    pairs, and a comparison of each group with the best of the others. Groups that share a letter do not differ.
     """
     # numpy and scipy take most of a second to import; --help does without them.
     from edgejoule.cli.analysis_view import print_analysis, print_extremes, print_regression

@@ -56,25 +56,42 @@ class _Plan:
         return len(self.stages) * self.pace.stage_s
 
 
-@click.command()
+@click.command(
+    epilog="""\b
+    Examples:
+      edgejoule calibrate --dry-run
+      edgejoule calibrate -o my-board.toml
+      edgejoule calibrate --meter serial --meter-option port=/dev/ttyUSB0
+      edgejoule calibrate --trace recording.csv --gain-rel 0.005 --offset-w 0.01"""
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("calibrated.toml"),
-              show_default=True, help="The profile; must end in .toml.")  # fmt: skip
-@click.option("--meter", help="Borrow this meter; default: the best measured or counted one (see `edgejoule meters`).")
-@click.option("--meter-option", "meter_options", multiple=True, metavar="KEY=VALUE", help="An option of the meter.")
+              show_default=True, help="The profile's file; its name must end in .toml.")  # fmt: skip
+@click.option("--meter", help="The meter; default: the best measured or counted one (see `edgejoule meters`).")
+@click.option(
+    "--meter-option",
+    "meter_options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of the meter; may be repeated.",
+)
 @click.option("--trace", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.csv",
-              help="Borrow a recording of another device instead, a sample every 2 s or faster.")  # fmt: skip
+              help="Use another device's recording instead of a meter; a sample at least every 2 s.")  # fmt: skip
 @click.option("--stages", "stages_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",
-              help="With --trace: the stages of an earlier call; nothing is driven.")  # fmt: skip
+              help="With --trace: the stages of an earlier call; no load is made.")  # fmt: skip
 @recording_options
 @click.option("--rounds", type=click.IntRange(2, 100), default=3, show_default=True, help="Repetitions of every stage.")
-@click.option("--observe-s", type=Number(0.2), default=8.0, show_default=True, help="Observed time per stage.")
-@click.option("--settle-s", type=Number(0), default=2.0, show_default=True, help="Before it, unobserved.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the stages' order.")
+@click.option("--observe-s", type=Number(0.2), default=8.0, show_default=True, help="Measured time of each stage.")
+@click.option("--settle-s", type=Number(0), default=2.0, show_default=True, help="Time before it that is not measured.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed for the order of the stages.")
 @click.option("--storage/--no-storage", default=True, show_default=True, help="Also write and read blocks.")
-@click.option("--network", is_flag=True, help="Also talk over loopback; tests the table, gives no joules per byte.")
+@click.option(
+    "--network",
+    is_flag=True,
+    help="Also load the network over loopback; it tests the model and adds no joules per byte.",
+)
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False, exists=True), default=Path(),
-              help="The folder whose storage is driven; default: this one.")  # fmt: skip
-@click.option("--name", help="The profile's name; default: from the output's.")
+              help="The folder whose storage is loaded; default: the current one.")  # fmt: skip
+@click.option("--name", help="The profile's name; default: from the file's name.")
 @click.option("--force", is_flag=True, help="Replace an existing profile.")
 @click.option("--dry-run", is_flag=True, help="Show the stages and how long they take; load nothing.")
 @json_option
@@ -97,17 +114,11 @@ def calibrate(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Fit a board profile to this machine, with a meter that you have for a quarter of an hour.
+    """Fit a power model to this machine with a borrowed meter.
 
-    It loads the CPUs in stages and writes and reads blocks. The profile has a rising table of power over utilisation,
-    joules per byte, and the interval of its predictions. `edgejoule run SPEC --profile FILE` uses it without the meter.
-
-    \b
-    Examples:
-      edgejoule calibrate --dry-run
-      edgejoule calibrate -o my-board.toml
-      edgejoule calibrate --meter serial --meter-option port=/dev/ttyUSB0 -o my-board.toml
-      edgejoule calibrate --trace recording.csv --gain-rel 0.005 --offset-w 0.01 -o my-board.toml
+    You need the meter for about a quarter of an hour. calibrate loads the CPUs in stages, and writes and reads blocks.
+    The board profile that it writes has power over utilisation, joules per byte, and the interval of its predictions.
+    Without the meter, `edgejoule run SPEC --profile FILE` then uses the profile.
     """
     if output.suffix != ".toml":
         raise UsageError(f"{output}: a profile's file ends in .toml")

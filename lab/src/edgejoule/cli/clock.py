@@ -29,40 +29,50 @@ token_option = click.option(
 )
 
 
-@click.group()
-def clock() -> None:
-    """Compare the clocks of two hosts by exchanges of four timestamps.
-
-    \b
+@click.group(
+    epilog="""\b
     Examples:
       edgejoule clock serve --bind 127.0.0.1:7123
       edgejoule clock compare 127.0.0.1:7123 --again-after 60
-      edgejoule clock mark --meter rapl
+      edgejoule clock mark --meter rapl"""
+)
+def clock() -> None:
+    """Compare the clocks of two hosts.
+
+    The hosts exchange messages with four timestamps each. A meter's clock is compared with a marker burst.
     """
 
 
-@clock.command()
-@click.option("--bind", default="127.0.0.1:7123", show_default=True, metavar="HOST:PORT", help="Port 0: any free one.")
-@click.option("--for", "seconds", type=Number(0, SERVE_S_MAX), default=3600.0, show_default=True, help="s")
+@clock.command(
+    epilog="""\b
+    Examples:
+      edgejoule clock serve
+      EDGEJOULE_TOKEN=... edgejoule clock serve --bind 0.0.0.0:7123 --for 7200"""
+)
+@click.option(
+    "--bind",
+    default="127.0.0.1:7123",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="The address to answer at; port 0: any free one.",
+)
+@click.option(
+    "--for", "seconds", type=Number(0, SERVE_S_MAX), default=3600.0, show_default=True, help="Seconds to run."
+)
 @click.option(
     "--clock",
     "which",
     type=click.Choice(list(_CLOCKS)),
     default="monotonic",
     show_default=True,
-    help="The clock to report: realtime (since 1970) where a recorder's times are those of the wall clock.",
+    help="The clock to report; realtime (since 1970) if the recorder uses the wall clock.",
 )
 @token_option
 @json_option
 def serve(bind: str, seconds: float, which: str, token: str, as_json: bool) -> None:
-    """Answer `clock compare`, and studies with [meter] clocks, of another host for a while.
+    """Answer the clock exchanges of another host.
 
-    Beyond loopback a token is needed.
-
-    \b
-    Examples:
-      edgejoule clock serve
-      EDGEJOULE_TOKEN=... edgejoule clock serve --bind 0.0.0.0:7123 --clock realtime --for 7200
+    The other host runs `edgejoule clock compare`, or a study with meter.clocks. Beyond loopback a token is required.
     """
     stop_in_order()
     host, port = parse_address(bind)
@@ -75,27 +85,36 @@ def serve(bind: str, seconds: float, which: str, token: str, as_json: bool) -> N
         messages().print(f"{responder.answered} requests answered, {responder.refused} refused", markup=False)
 
 
-@clock.command()
+@clock.command(
+    epilog="""\b
+    Examples:
+      edgejoule clock compare board:7123 --json > before.json
+      edgejoule clock compare board:7123 --since before.json"""
+)
 @click.argument("address", metavar="HOST:PORT")
-@click.option("--exchanges", type=click.IntRange(3, 1000), default=EXCHANGES, show_default=True)
-@click.option("--again-after", type=Number(0, min_open=True), metavar="S", help="A second series; gives drift.")
 @click.option(
-    "--since", type=click.Path(path_type=Path, dir_okay=False), help="What --json printed before the run; gives drift."
+    "--exchanges", type=click.IntRange(3, 1000), default=EXCHANGES, show_default=True, help="Exchanges in a series."
+)
+@click.option(
+    "--again-after",
+    type=Number(0, min_open=True),
+    metavar="S",
+    help="Make a second series after S seconds; it gives the drift.",
+)
+@click.option(
+    "--since",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The output of an earlier call with --json; it gives the drift.",
 )
 @token_option
 @json_option
 def compare(
     address: str, exchanges: int, again_after: float | None, since: Path | None, token: str, as_json: bool
 ) -> None:
-    """Offset and drift of the clock at HOST:PORT, where `edgejoule clock serve` runs, against this host's.
+    """Measure offset and drift of the clock at HOST:PORT.
 
-    This host's is CLOCK_MONOTONIC, the other one what is served. Before and after a run: keep what --json prints, give
-    it with --since afterwards.
-
-    \b
-    Examples:
-      edgejoule clock compare board:7123 --json > before.json
-      edgejoule clock compare board:7123 --since before.json
+    `edgejoule clock serve` must run there. The reference is this host's CLOCK_MONOTONIC. To compare before and after a
+    run, save the output of --json before it, and give that file with --since after it.
     """
     if again_after is not None and since is not None:
         raise UsageError("--since has the first series already: leave --again-after out")
@@ -119,19 +138,20 @@ def compare(
     _print(address, first, second, clocks)
 
 
-@clock.command()
-@click.option("--meter", help="Look for the marker in this meter's trace; default: the one a study would take.")
-@json_option
-def mark(meter: str | None, as_json: bool) -> None:
-    """Make a marker burst (1.6 s of load in a known pattern on all CPUs) and look for it in a meter's trace.
-
-    Prints by how much the trace's times are off this host's, and whether that is within what the meter's clock relation
-    states. Exit code 1 where the two do not agree; a marker that is not visible is reported.
-
-    \b
+@clock.command(
+    epilog="""\b
     Examples:
       edgejoule clock mark
-      edgejoule clock mark --meter rapl --json
+      edgejoule clock mark --meter rapl --json"""
+)
+@click.option("--meter", help="The meter that records the marker; default: the one that a study would use.")
+@json_option
+def mark(meter: str | None, as_json: bool) -> None:
+    """Make a marker burst and locate it in a meter's trace.
+
+    A marker burst loads all CPUs for 1.6 s in a known pattern. The output is the difference between the trace's times
+    and this host's, and whether it is within the uncertainty that the meter's clock states. The exit code is 1 if it is
+    not. A marker that is not visible is reported.
     """
     choice = choose(meter)
     if meter is not None and choice.meter.name != meter:

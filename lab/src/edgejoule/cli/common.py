@@ -52,6 +52,9 @@ meter_option: Callable[[F], F] = click.option(
 class Number(click.FloatRange):
     """A number of an option: within its range, and finite. click lets nan through every range."""
 
+    def _describe_range(self) -> str:
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Returns the number, or raises a usage error."""
         number = float(super().convert(value, param, ctx))
@@ -94,7 +97,7 @@ def echo_json(value: object) -> None:
 
 
 class Commands(click.Group):
-    """A group that tells errors of this house in one line, with their exit code."""
+    """A group that reports the errors of this program in one line, with their exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; EdgejouleError and interrupts become a message and an exit code."""
@@ -118,7 +121,7 @@ class Commands(click.Group):
 
 
 class OnDemand(Commands):
-    """A command's module is imported when the command is called: some take a second to come."""
+    """Imports the module of a command when it is called; some imports take a second."""
 
     def __init__(self, modules: Mapping[str, str], removed: Mapping[str, str] | None = None, **settings: Any) -> None:
         """modules: in the order of use, name -> module of edgejoule.cli and attribute, "run:run". removed: name of a

@@ -20,23 +20,31 @@ from edgejoule.testing.real import compare_with_known
 SEEDS = 200
 
 
-@click.command()
-@click.argument("meter", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="All meters that have an emulated instrument.")
-@click.option("--seeds", type=click.IntRange(1), default=SEEDS, show_default=True, help="Runs without a fault.")
-@click.option(
-    "--fault-seeds", type=click.IntRange(0), default=20, show_default=True, help="Runs of every kind of fault."
+@click.command(
+    epilog="""\b
+    Examples:
+      edgejoule conformance rapl
+      edgejoule conformance ppk2 --known-w 0.1089 --known-u-w 0.0004 \\
+          --option ppk2.port=/dev/ttyACM0
+      edgejoule conformance --all
+      edgejoule conformance monsoon --seeds 20 --fault-seeds 5 --seed 1000"""
 )
-@click.option("--seed", "first", type=click.IntRange(0), default=1, show_default=True, help="The first of the seeds.")
-@click.option("--known-w", type=Number(0, min_open=True), help="Examine the real METER, on this load, in W.")
+@click.argument("meter", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Examine all meters that have an emulated instrument.")
+@click.option("--seeds", type=click.IntRange(1), default=SEEDS, show_default=True, help="Runs without faults.")
+@click.option(
+    "--fault-seeds", type=click.IntRange(0), default=20, show_default=True, help="Runs with each kind of fault."
+)
+@click.option("--seed", "first", type=click.IntRange(0), default=1, show_default=True, help="The first seed.")
+@click.option("--known-w", type=Number(0, min_open=True), help="Examine the real METER at a load of this power, in W.")
 @click.option(
     "--known-u-w",
     type=Number(0),
     default=0.0,
     show_default=True,
-    help="Its uncertainty (k=2), in W.",
+    help="Uncertainty (k=2) of --known-w, in W.",
 )
-@click.option("--seconds", type=Number(1), default=60.0, show_default=True, help="With --known-w: how long.")
+@click.option("--seconds", type=Number(1), default=60.0, show_default=True, help="Duration with --known-w.")
 @meter_option
 @json_option
 def conformance(
@@ -51,25 +59,18 @@ def conformance(
     meter_options: Options,
     as_json: bool,
 ) -> None:
-    """Compare the joules that METER reports with known joules, on an instrument emulated down to its protocol.
+    """Compare the joules that a METER reports with known joules.
 
-    Every run draws the instrument's own errors from the accuracy that the meter declares. The k=2 interval must hold
-    the known joules in 93 to 98 of 100 runs and be at most three times as wide as the errors are; with faults injected
-    no figure may be wrong without a flag.
+    METER reads an instrument that is emulated down to its protocol. Every run draws the instrument's errors from the
+    accuracy that the meter declares. The k=2 interval must contain the known joules in 93 to 98 of 100 runs, and be at
+    most three times as wide as the errors. Under injected faults every wrong figure must have a flag.
 
-    What this shows: the meter's driver decodes the protocol, keeps its declared accuracy, and flags what is missing.
-    What it cannot show: that the real instrument speaks that protocol (the outside evidence is listed below the table;
-    "self-consistent only" means that there is none), or that it is as accurate as its data sheet says.
+    This shows that the meter's driver decodes the protocol, keeps its declared accuracy and flags missing readings. It
+    does not show that the real instrument uses that protocol, or that it is as accurate as its data sheet says. The
+    evidence from outside is listed below the table; "self-consistent only" means that there is none.
 
-    With --known-w the real instrument is examined instead, which shows both: connect a load of known power, such as a
-    resistor at a voltage you have measured (P = U x U / R). Both uncertainties decide whether they agree.
-
-    \b
-    Examples:
-      edgejoule conformance rapl
-      edgejoule conformance ppk2 --known-w 0.1089 --known-u-w 0.0004 --option ppk2.port=/dev/ttyACM0
-      edgejoule conformance --all
-      edgejoule conformance monsoon --seeds 20 --fault-seeds 5 --seed 1000
+    --known-w examines the real instrument instead and shows both. Connect a load of known power, such as a resistor at
+    a measured voltage (P = U x U / R). The uncertainties of load and meter decide whether they agree.
     """
     if known_w is not None:
         if len(meter) != 1:

@@ -37,30 +37,32 @@ folder_option = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     default=_FOLDER,
     show_default=True,
-    help="Below which folder servers lie, each in one of its name.",
+    help="The folder of the servers' files, with a folder for each server.",
 )
 name_argument = click.argument("name", metavar="NAME")
 
 
-@click.group(cls=_Databases, invoke_without_command=True)
-@json_option
-@click.pass_context
-def databases(ctx: click.Context, as_json: bool) -> None:
-    """List the databases that the driver can use here; start and stop database servers.
-
-    `edgejoule run` starts a server itself, for each run, with the options of the experiment. Start one by hand to
-    inspect it or to use it with another program.
-
-    \b
+@click.group(
+    cls=_Databases,
+    invoke_without_command=True,
+    epilog="""\b
     Examples:
-      edgejoule databases                            which are here, which versions, and why others are not
-      edgejoule databases sqlite                     the options of one
+      edgejoule databases                          versions; why some are missing
+      edgejoule databases sqlite                   the options of one
       edgejoule databases start redis --set persistence=aof-always
       edgejoule databases start cassandra --set nodes=3 --set preset=1gb-board
       edgejoule databases status
-      edgejoule databases snapshot redis loaded      stop, copy, start
-      edgejoule databases restore redis loaded       stop, put the copy in its place, start
-      edgejoule databases stop redis
+      edgejoule databases snapshot redis loaded    stop, copy, start
+      edgejoule databases restore redis loaded     stop, replace the data, start
+      edgejoule databases stop redis""",
+)
+@json_option
+@click.pass_context
+def databases(ctx: click.Context, as_json: bool) -> None:
+    """List the usable databases; start and stop servers.
+
+    `edgejoule run` starts a server for each run, with the options of the experiment. Start a server yourself to inspect
+    it or to use it with another program.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -77,15 +79,17 @@ def databases(ctx: click.Context, as_json: bool) -> None:
     console().print(table)
 
 
-@databases.command()
+@databases.command(
+    epilog="""\b
+    Example:
+      edgejoule databases options redis"""
+)
 @name_argument
 @json_option
 def options(name: str, as_json: bool) -> None:
-    """The options of a database; `edgejoule databases NAME` does the same.
+    """List the options of a database.
 
-    \b
-    Example:
-      edgejoule databases options redis
+    `edgejoule databases NAME` does the same.
     """
     known = adapters()
     if name not in known:
@@ -116,20 +120,23 @@ def _json(a: Adapter) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@databases.command()
+@databases.command(
+    epilog="""\b
+    Examples:
+      edgejoule databases start redis --set persistence=aof-always
+      edgejoule databases start postgres --set conf.work_mem=2MB"""
+)
 @name_argument
-@click.option("--set", "settings", multiple=True, metavar="OPTION=VALUE", help="An option of it; may be repeated.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="OPTION=VALUE", help="An option of the server; may be repeated."
+)
 @folder_option
 @json_option
 def start(name: str, settings: Sequence[str], folder: Path, as_json: bool) -> None:
-    """Start a server on loopback, on a free port, with its data below --folder. It goes on until it is stopped.
+    """Start a server with its data below --folder.
 
-    What a killed program left running below --folder is stopped first. The data stay for the next start.
-
-    \b
-    Examples:
-      edgejoule databases start redis --set persistence=aof-always
-      edgejoule databases start postgres --set synchronous_commit=off --set conf.work_mem=2MB
+    The server listens on loopback, on a free port, until you stop it. A server that a killed program left running below
+    --folder is stopped first. The data stay for the next start.
     """
     kind = _kind(name)
     remove_leftovers(folder)
@@ -137,30 +144,28 @@ def start(name: str, settings: Sequence[str], folder: Path, as_json: bool) -> No
     _tell(server, as_json)
 
 
-@databases.command()
+@databases.command(
+    epilog="""\b
+    Example:
+      edgejoule databases stop redis"""
+)
 @name_argument
 @folder_option
 def stop(name: str, folder: Path) -> None:
-    """Stop a server that was started below --folder; its data stay.
-
-    \b
-    Example:
-      edgejoule databases stop redis
-    """
+    """Stop a server; its data stay."""
     server = _running(name, folder)
     console().print(f"{name}: {server.stop()}", markup=False)
 
 
-@databases.command()
+@databases.command(
+    epilog="""\b
+    Example:
+      edgejoule databases status"""
+)
 @folder_option
 @json_option
 def status(folder: Path, as_json: bool) -> None:
-    """The servers that run below --folder, and how they are.
-
-    \b
-    Example:
-      edgejoule databases status
-    """
+    """List the running servers below --folder and their state."""
     states = [_state(server) for server in _all_running(folder)]
     if as_json:
         echo_json(states)
@@ -176,20 +181,22 @@ def status(folder: Path, as_json: bool) -> None:
     for column in columns.values():
         table.add_column(column)
     for line in states:
-        table.add_row(*(_words(line[key]) for key in columns))
+        table.add_row(*(_text(line[key]) for key in columns))
     console().print(table)
 
 
-@databases.command()
+@databases.command(
+    epilog="""\b
+    Example:
+      edgejoule databases snapshot redis loaded"""
+)
 @name_argument
 @click.argument("target", type=click.Path(path_type=Path, file_okay=False))
 @folder_option
 def snapshot(name: str, target: Path, folder: Path) -> None:
-    """Keep the data of a server as the folder TARGET: it is stopped, copied and started again.
+    """Copy the data of a server to the folder TARGET.
 
-    \b
-    Example:
-      edgejoule databases snapshot redis loaded
+    The server is stopped for the copy and then restarted.
     """
     server = _running(name, folder)
     if target.exists():
@@ -200,20 +207,22 @@ def snapshot(name: str, target: Path, folder: Path) -> None:
         snapshots.keep(server, target)
     finally:
         again.start()
-    console().print(f"kept in {target}; `edgejoule databases restore {name} {target}` puts it back", markup=False)
+    console().print(f"copied to {target}; `edgejoule databases restore {name} {target}` restores it", markup=False)
     _tell(again, as_json=False)
 
 
-@databases.command()
+@databases.command(
+    epilog="""\b
+    Example:
+      edgejoule databases restore redis loaded"""
+)
 @name_argument
 @click.argument("source", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @folder_option
 def restore(name: str, source: Path, folder: Path) -> None:
-    """Put what `snapshot` kept in the place of a server's data: it is stopped and started again.
+    """Replace the data of a server with a snapshot.
 
-    \b
-    Example:
-      edgejoule databases restore redis loaded
+    SOURCE is a folder that `edgejoule databases snapshot` made. The server is stopped for it and then restarted.
     """
     server = _running(name, folder)
     snapshots.check(server, source)
@@ -278,7 +287,7 @@ def _state(server: DatabaseServer) -> dict[str, Any]:
     }
 
 
-def _words(value: object) -> str:
+def _text(value: object) -> str:
     if isinstance(value, dict):
         return " ".join(f"{key}={one}" for key, one in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -67,15 +67,15 @@ def print_design(out: Console, reading: SpecReading) -> None:
         table.add_column(value)
         for row in rows:
             name = row.key.removeprefix("factors.").removeprefix("fixed.")
-            table.add_row(escape(name), escape(row.source), escape(_words(row.value)))
+            table.add_row(escape(name), escape(row.source), escape(_text(row.value)))
         out.print()
         out.print(table)
     out.print()
 
 
-def _words(value: object) -> str:
+def _text(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_words, value))
+        return ", ".join(map(_text, value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -13,31 +13,32 @@ from edgejoule.cli.common import Number, console, echo_json, json_option
 from edgejoule.doctor import Examination, examine
 
 
-@click.command()
+@click.command(
+    epilog="""\b
+    Examples:
+      edgejoule doctor
+      edgejoule doctor --data /media/sd --seconds 5
+      edgejoule doctor --seconds 0 --json"""
+)
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     default=Path(),
-    help="Where databases would run; default: here.",
+    help="The folder for the databases' files; default: the current one.",
 )
 @click.option(
     "--seconds",
     type=Number(0, 60),
     default=2.0,
     show_default=True,
-    help="Time for each kind of request to the storage; 0 leaves the storage alone.",
+    help="Duration of each storage test; 0: no storage test.",
 )
 @json_option
 def doctor(data: Path, seconds: float, as_json: bool) -> None:
-    """Check this machine and its storage, and say what to change before a study.
+    """Check this machine and its storage before a study.
 
-    Writes a scratch file of at most 64 MiB and removes it. Changes nothing else.
-
-    \b
-    Examples:
-      edgejoule doctor
-      edgejoule doctor --data /media/sd --seconds 5
-      edgejoule doctor --seconds 0 --json
+    Prints facts about the machine and the changes that would make its figures more reliable. Writes a scratch file of
+    at most 64 MiB and removes it; changes nothing else.
     """
     examination = examine(data, seconds)
     if as_json:

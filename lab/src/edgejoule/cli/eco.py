@@ -9,11 +9,11 @@ from edgejoule.experiment.read import TRIAL
 
 _EPILOG = """\b
 Examples:
-  edgejoule eco sweep experiments/eco-sweeps/links.toml    simulated, over link speeds
-  edgejoule eco calibration measured.json -o calibration.toml    costs for eco-sim, from eco-calibrate's measurements
+  edgejoule eco sweep experiments/eco-sweeps/links.toml
+  edgejoule eco calibration measured.json -o calibration.toml
 
-By real runs: edgejoule run experiments/eco-demo, and with a network of each server experiments/eco-real.
-ecod and ecoctl run a federation: docs/tutorials/federation.md."""
+To compare policies by real runs: edgejoule run experiments/eco-demo. experiments/eco-real adds a network.
+To run a federation with ecod and ecoctl: docs/tutorials/federation.md."""
 
 
 @click.group(
@@ -31,4 +31,4 @@ ecod and ecoctl run a federation: docs/tutorials/federation.md."""
     epilog=_EPILOG,
 )
 def eco() -> None:
-    """Compare policies of compaction offloading for RocksDB, simulated."""
+    """Simulate policies of compaction offloading for RocksDB."""

@@ -11,18 +11,21 @@ from edgejoule.errors import StoreError
 
 _EPILOG = """\b
 Examples:
-  eco-calibrate --out measured.json                                 measures RocksDB on this machine
-  edgejoule eco calibration measured.json --out calibration.toml    fits the costs"""
+  eco-calibrate --out measured.json
+  edgejoule eco calibration measured.json --out calibration.toml"""
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("measured", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="Default: to the terminal.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="The file; default: standard output."
+)
 def calibration(measured: Path, out: Path | None) -> None:
-    """Fit the costs of RocksDB's operations to measurements, as a calibration (TOML) that eco-sim reads.
+    """Fit the costs of RocksDB's operations to measurements.
 
-    Least squares of the relative errors, no cost below 0. How far rounds and observations scatter goes to stderr and
-    into the file.
+    MEASURED is the output of eco-calibrate; the result is a TOML file for eco-sim. The fit minimises the squared
+    relative errors, with no cost below 0. The scatter of rounds and observations goes to standard error and into the
+    file.
     """
     content = eco_calibration.read_measured(measured)
     for line in eco_calibration.scatter(content):

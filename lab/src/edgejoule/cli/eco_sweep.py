@@ -21,29 +21,35 @@ from edgejoule.errors import UsageError
 _EPILOG = """\b
 Examples:
   edgejoule eco sweep experiments/eco-sweeps/links.toml
-  edgejoule eco sweep SPEC --dry-run                         how many simulations
+  edgejoule eco sweep SPEC --dry-run                        count simulations
   edgejoule eco sweep SPEC -o links --workers 8 --parquet
-  edgejoule eco sweep SPEC --scheduler tcp://10.0.0.1:8786   on the machines of a Dask cluster"""
+  edgejoule eco sweep SPEC --scheduler tcp://10.0.0.1:8786  on a Dask cluster"""
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("spec", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: results/eco-sweeps/NAME."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The folder for the results; default: results/eco-sweeps/NAME.",
 )
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Of a Dask cluster (pip install edgejoule[distributed]); default: this machine.",
+    help="Simulate on the Dask cluster of this scheduler (pip install edgejoule[distributed]).",
 )
 @click.option(
-    "--workers", type=click.IntRange(1), help="Simulations at a time on this machine; default: one for each core."
+    "--workers", type=click.IntRange(1), help="Simulations at a time on this machine; default: the number of cores."
 )
 @click.option(
-    "--eco-sim", "program", type=click.Path(path_type=Path), help="Default: build/bin/eco-sim, else on the path."
+    "--eco-sim",
+    "program",
+    type=click.Path(path_type=Path),
+    help="The program; default: build/bin/eco-sim, else eco-sim on the PATH.",
 )
-@click.option("--parquet", is_flag=True, help="Also rows.parquet. Needs pyarrow: pip install edgejoule[parquet].")
-@click.option("--dry-run", is_flag=True, help="Say what would be simulated.")
+@click.option("--parquet", is_flag=True, help="Also write rows.parquet. Needs pyarrow: pip install edgejoule[parquet].")
+@click.option("--dry-run", is_flag=True, help="Print the number of simulations; simulate nothing.")
 def sweep(
     spec: Path,
     output: Path | None,
@@ -53,10 +59,11 @@ def sweep(
     parquet: bool,
     dry_run: bool,
 ) -> None:
-    """Simulate every combination of a sweep file's policies, seeds and factors.
+    """Simulate every combination of a sweep file.
 
-    Writes rows.csv (a row for each server and run, and one for all servers, "total") and the file's pictures. What was
-    simulated with the same inputs is not simulated again: after an interruption, or with further levels, the rest is.
+    A combination is a policy, a seed and a level of each factor. Writes rows.csv, with a row for each server and run
+    and a row "total" for all servers, and the pictures that the file declares. A combination with stored results is
+    skipped, so a sweep continues after an interruption or with more levels.
     """
     stop_in_order()
     sweep = sweeps.read_sweep(spec)

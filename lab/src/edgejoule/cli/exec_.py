@@ -59,67 +59,10 @@ def _texts(short: str, name: str, help_: str) -> Callable[[F], F]:
     return click.option(short, f"--{name}", name, multiple=True, metavar="CMD", help=help_)
 
 
-@click.command("exec", cls=ExecCommand)
-@click.argument("commands", nargs=-1, metavar="[COMMAND]...")
-@click.option("-r", "--runs", type=click.IntRange(1, 10_000), metavar="NUM", help="Exactly NUM runs of each command.")
-@click.option(
-    "--budget",
-    type=Number(min=0, min_open=True, max=1e7),
-    metavar="SECONDS",
-    help="Time for all runs together, without --runs.  [default: 60]",
-)
-@click.option("-w", "--warmup", type=click.IntRange(0, 10_000), default=0, metavar="NUM", help="Unmeasured runs first.")
-@_texts("-s", "setup", "Run CMD once, before the first run of a command.")
-@_texts("-p", "prepare", "Run CMD before every run, unmeasured.")
-@_texts("-C", "conclude", "Run CMD after every run, unmeasured.")
-@_texts("-c", "cleanup", "Run CMD once, after the last run of a command.")
-@click.option(
-    "-L", "--parameter-list", "lists", nargs=2, multiple=True, metavar="VAR VALUES",
-    help="Put each of the values, separated by commas, in place of {VAR}. May be repeated: all combinations are run.",
-)  # fmt: skip
-@click.option(
-    "-P", "--parameter-scan", "scan", nargs=3, metavar="VAR MIN MAX", help="The same with the numbers from MIN to MAX."
-)
-@click.option("-D", "--parameter-step-size", "step", metavar="DELTA", help="Distance of those numbers; default: 1.")
-@click.option(
-    "-S", "--shell", metavar="SHELL", help="Runs quoted commands; none: they are split into arguments and run directly."
-)
-@click.option("-N", "no_shell", is_flag=True, help="The same as --shell=none.")
-@click.option("--input", "input_", metavar="WHERE", help="Standard input: null (default) or a file.")
-@click.option(
-    "--output", "outputs", multiple=True, metavar="WHERE",
-    help="Standard output and error: null (default), pipe (a failure then shows the last lines), or a file.",
-)  # fmt: skip
-@click.option("--env", "env", multiple=True, metavar="NAME[=VALUE]", help="Give the commands a variable; it is stored.")
-@click.option("-i", "--ignore-failure", is_flag=True, help="Keep runs with another exit code than 0, flagged.")
-@click.option("-n", "--command-name", "names", multiple=True, metavar="NAME", help="A name for the next command.")
-@click.option(
-    "--phase", metavar="REGEX",
-    help="A line of the output that matches begins a phase, when it arrives: late where the program buffers. Exact is "
-    "a NAME and a newline, appended to the file that $EDGEJOULE_MARKS names.",
-)  # fmt: skip
-@click.option("--control", is_flag=True, help="Run the first command as two arms, to see what noise alone shows.")
-@click.option("--export-json", metavar="FILE", help="Write all figures of all runs; - is standard output.")
-@click.option("--export-csv", metavar="FILE", help="Write a line for each command.")
-@click.option("--export-markdown", metavar="FILE", help="Write a table.")
-@click.option("--meter", metavar="NAME", help="Use this meter (see `edgejoule meters`).")
-@click.option("--profile", metavar="NAME", help="Board profile for the modelled meter, by name or path.")
-@meter_option
-@click.option("--resume", is_flag=True, help="Go on after an interruption; give the same options.")
-@click.option("--dry-run", is_flag=True, help="Print the experiment as TOML, for `edgejoule run`; measure nothing.")
-@store_option
-@json_option
-@click.pass_context
-def exec_(ctx: click.Context, /, **given: Any) -> None:
-    """Measure what programs cost: energy, time, CPU, storage, memory.
-
-    After --, give one program with its arguments; it runs without a shell. Otherwise each COMMAND is a quoted text
-    for the shell, and several are compared. Names and meanings of options are hyperfine's.
-
-    Runs are made in random order within blocks. The first ten blocks determine how many runs give the
-    mean within 5 %. The budget limits them. If ten blocks do not fit, as many as fit are made, at least three.
-
-    \b
+@click.command(
+    "exec",
+    cls=ExecCommand,
+    epilog="""\b
     Examples:
       edgejoule exec -- gzip -k -9 -f file
       edgejoule exec 'gzip -kf file' 'zstd -kf file'
@@ -130,7 +73,91 @@ def exec_(ctx: click.Context, /, **given: Any) -> None:
       edgejoule exec --env JAVA_HOME -- ./gradlew test
       edgejoule exec --dry-run 'sqlite3 a.db < q.sql' > experiment.toml
 
-    Exit codes: 0 ok, 1 failure, 2 usage, 3 measured, with flagged runs, 130 interrupted.
+    Exit codes: 0 ok, 1 failure, 2 usage, 3 measured, with flagged runs, 130 interrupted.""",
+)
+@click.argument("commands", nargs=-1, metavar="[COMMAND]...")
+@click.option("-r", "--runs", type=click.IntRange(1, 10_000), metavar="NUM", help="Exactly NUM runs of each command.")
+@click.option(
+    "--budget",
+    type=Number(min=0, min_open=True, max=1e7),
+    metavar="SECONDS",
+    help="Time for all runs together; not with --runs.  [default: 60]",
+)
+@click.option(
+    "-w", "--warmup", type=click.IntRange(0, 10_000), default=0, metavar="NUM", help="Runs before the measured ones."
+)
+@_texts("-s", "setup", "Run CMD once, before the first run of each command.")
+@_texts("-p", "prepare", "Run CMD before every run; it is not measured.")
+@_texts("-C", "conclude", "Run CMD after every run; it is not measured.")
+@_texts("-c", "cleanup", "Run CMD once, after the last run of each command.")
+@click.option(
+    "-L", "--parameter-list", "lists", nargs=2, multiple=True, metavar="VAR VALUES",
+    help="Run the commands with each of VALUES (separated by commas) in place of {VAR}. May be repeated: all "
+    "combinations run.",
+)  # fmt: skip
+@click.option(
+    "-P", "--parameter-scan", "scan", nargs=3, metavar="VAR MIN MAX", help="The same for the numbers from MIN to MAX."
+)
+@click.option(
+    "-D", "--parameter-step-size", "step", metavar="DELTA", help="The step between these numbers; default: 1."
+)
+@click.option(
+    "-S",
+    "--shell",
+    metavar="SHELL",
+    help="The shell for quoted commands; none: they are split into arguments and run directly.",
+)
+@click.option("-N", "no_shell", is_flag=True, help="The same as --shell=none.")
+@click.option("--input", "input_", metavar="WHERE", help="Standard input: null (default) or a file.")
+@click.option(
+    "--output", "outputs", multiple=True, metavar="WHERE",
+    help="Where standard output and error go: null (default), a file, or pipe: the last lines are shown if the command "
+    "fails.",
+)  # fmt: skip
+@click.option(
+    "--env",
+    "env",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="Set an environment variable for the commands; it is stored.",
+)
+@click.option(
+    "-i", "--ignore-failure", is_flag=True, help="Keep runs that end with another exit code than 0, and flag them."
+)
+@click.option(
+    "-n",
+    "--command-name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="The name of a command in the result, in the order of the commands.",
+)
+@click.option(
+    "--phase", metavar="REGEX",
+    help="Start a phase at every output line that matches. A program that buffers its output marks late. To mark "
+    "exactly, append a line with the phase's name to the file $EDGEJOULE_MARKS.",
+)  # fmt: skip
+@click.option("--control", is_flag=True, help="Run the first command twice as if it were two, to show the noise.")
+@click.option("--export-json", metavar="FILE", help="Write all figures of all runs; - is standard output.")
+@click.option("--export-csv", metavar="FILE", help="Write a row for each command.")
+@click.option("--export-markdown", metavar="FILE", help="Write the table.")
+@click.option("--meter", metavar="NAME", help="Use this meter (see `edgejoule meters`).")
+@click.option("--profile", metavar="NAME", help="Board profile for the modelled meter, by name or path.")
+@meter_option
+@click.option("--resume", is_flag=True, help="Continue after an interruption; give the same options.")
+@click.option("--dry-run", is_flag=True, help="Print the experiment as TOML, for `edgejoule run`; measure nothing.")
+@store_option
+@json_option
+@click.pass_context
+def exec_(ctx: click.Context, /, **given: Any) -> None:
+    """Measure what programs cost: joules, seconds, CPU, memory.
+
+    Give one program with its arguments after --; it runs without a shell. Or give one or more commands in quotes; the
+    shell runs them, and several are compared. The options have the names and meanings of hyperfine's.
+
+    The commands run in blocks; each block runs every command once, in random order. After ten blocks, exec computes how
+    many runs it takes to know each mean within 5 %, and makes them if the budget allows. If the budget is too small for
+    ten blocks, it makes as many as fit, at least three.
     """
     Exec(ctx.meta.get("argv"), given).run()
 

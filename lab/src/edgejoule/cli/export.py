@@ -17,33 +17,50 @@ from edgejoule.meters.base import sample_record
 from edgejoule.store import Experiment, Run, Store
 
 
-@click.command()
+@click.command(
+    epilog="""\b
+    Examples:
+      edgejoule export --csv > runs.csv
+      edgejoule export --parquet runs.parquet
+      edgejoule export --samples --parquet samples.parquet
+      edgejoule export first-look --samples -o samples.jsonl
+      edgejoule export first-look --events | jq 'select(.event == "decision")'
+      edgejoule export first-look --bundle first-look.zip"""
+)
 @click.argument("experiment", default="latest")
-@click.option("--csv", "form", flag_value="csv", help="One row per run (the default).")
-@click.option("--jsonl", "form", flag_value="jsonl", help="One run record per line (schemas/run-record.schema.json).")
+@click.option("--csv", "form", flag_value="csv", help="A table with one row per run (the default).")
 @click.option(
-    "--samples", "form", flag_value="samples", help="Power samples (schemas/meter-sample.schema.json), by line."
+    "--jsonl", "form", flag_value="jsonl", help="JSON lines: one run record each (schemas/run-record.schema.json)."
 )
 @click.option(
-    "--events", "form", flag_value="events", help="Events of the runs (schemas/run-event.schema.json), by line."
+    "--samples",
+    "form",
+    flag_value="samples",
+    help="JSON lines: one power sample each (schemas/meter-sample.schema.json).",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; default: standard output."
+    "--events", "form", flag_value="events", help="JSON lines: one event of a run each (schemas/run-event.schema.json)."
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file; default: standard output."
 )
 @click.option(
     "--parquet",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The rows of --csv, typed; with --samples the power samples. Needs pyarrow: pip install edgejoule[parquet].",
+    help="Write the table of --csv to a Parquet file; with --samples the power samples. Needs pyarrow: "
+    "pip install edgejoule[parquet].",
 )
 @click.option(
     "--bundle",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.zip",
-    help="Everything of the experiment as one file, for `edgejoule import` and `edgejoule report` elsewhere.",
+    help="Write the whole experiment to one file, for `edgejoule import` and `edgejoule report` elsewhere.",
 )
 @click.option(
-    "--attempts", is_flag=True, help="In tables also the attempts that do not count (`edgejoule run --rerun-flagged`)."
+    "--attempts",
+    is_flag=True,
+    help="Add to tables the attempts that do not count (see `edgejoule run --rerun-flagged`).",
 )
 @store_option
 def export(
@@ -55,20 +72,12 @@ def export(
     attempts: bool,
     store: Path,
 ) -> None:
-    """Write the runs of an EXPERIMENT (id, name or latest).
+    """Export the runs of an EXPERIMENT: table, lines or bundle.
 
-    In a table an energy column has its method in its name (energy_j.modelled), and beside it the half width of its k=2
-    interval (energy_j.modelled.k2); a missing value is an empty cell, in Parquet null. JSON lines, samples, events and
-    bundles hold every attempt at a run, tables those that count.
-
-    \b
-    Examples:
-      edgejoule export --csv > runs.csv
-      edgejoule export --parquet runs.parquet
-      edgejoule export --samples --parquet samples.parquet
-      edgejoule export first-look --samples -o samples.jsonl
-      edgejoule export first-look --events | jq 'select(.event == "decision")'
-      edgejoule export first-look --bundle first-look.zip
+    EXPERIMENT is an id, a name or latest (the default). The name of an energy column ends with its method
+    (energy_j.modelled); the column beside it has the half width of the k=2 interval (energy_j.modelled.k2). A missing
+    value is an empty cell, in Parquet null. Tables have the attempts that count; JSON lines and bundles have all
+    attempts.
     """
     if bundle is not None and (output is not None or bundle.suffix != ".zip"):
         raise UsageError(f"--bundle {bundle}: expected the name of a .zip file, and no -o beside it")

@@ -14,33 +14,36 @@ from edgejoule.export.bundle import import_bundle
 from edgejoule.store import Store
 
 
-@click.command("import")
+@click.command(
+    "import",
+    epilog="""\b
+    Examples:
+      edgejoule import first-look.zip
+      edgejoule import first-look.zip --store results/others.db
+      edgejoule import trace.csv --gain-rel 0.0058 --offset-w 0.003
+      edgejoule import ppk2.csv --voltage-v 5.0 --from 10 --to 70 \\
+          --gain-rel 0.05 --offset-w 0.0001
+      edgejoule import wt310.csv --time Zeit --time-unit s --power P1:W --mean \\
+          --gain-rel 0.001 --offset-w 0.05 --json
+      edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 --attach first-look
+      edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 \\
+          --attach first-look --run 3 --clock-within 0.5""",
+)
 @click.argument("file", metavar="FILE.zip|FILE.csv", type=click.Path(path_type=Path, dir_okay=False))
 @recording_options
 @interval_options
 @store_option
 @json_option
 def import_(file: Path, recording: RecordingOptions, intervals: IntervalOptions, store: Path, as_json: bool) -> None:
-    """Import an experiment from a bundle, or compute the energy of a power trace.
+    """Import a bundle, or compute the energy of a power trace.
 
-    FILE.zip is a bundle (`edgejoule export --bundle`). The store is created if it is absent. The experiment keeps its
-    number if that is free. A damaged or foreign file changes nothing.
+    FILE.zip is a bundle (`edgejoule export --bundle`). The experiment keeps its number if the store has it free. A
+    missing store is created. A damaged or foreign file changes nothing.
 
-    FILE.csv is a trace with a header. Columns and units come from the header (Time(ms), power_mw, Main Voltage (V))
-    or from options. You must state the accuracy of the recorder. With --attach the trace is stored with the runs of an
-    experiment, as a meter beside their own. A run's place in the trace comes from its marker bursts (timing.marker =
-    true), from exchanges with the recorder's host (meter.clocks), or from its wall clock, within --clock-within.
-
-    \b
-    Examples:
-      edgejoule import first-look.zip
-      edgejoule import first-look.zip --store results/others.db
-      edgejoule import trace.csv --gain-rel 0.0058 --offset-w 0.003
-      edgejoule import ppk2.csv --voltage-v 5.0 --gain-rel 0.05 --offset-w 0.0001 --from 10 --to 70
-      edgejoule import wt310.csv --time Zeit --time-unit s --power P1:W --mean --gain-rel 0.001 --offset-w 0.05 --json
-      edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 --attach first-look
-      edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 --attach first-look --primary
-      edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 --attach first-look --run 3 --clock-within 0.5
+    FILE.csv is a trace with a header. The header names columns and units (Time(ms), power_mw, Main Voltage (V)), or
+    options do. State the recorder's accuracy: --gain-rel and --offset-w. --attach stores the trace with the runs of an
+    experiment, as one more meter. To place a run in the trace, import uses its marker bursts (timing.marker = true),
+    clock exchanges with the recorder's host (meter.clocks), or the recorder's wall clock (--clock-within).
     """
     if file.suffix == ".zip" or zipfile.is_zipfile(file):
         _take_bundle(file, store, as_json)

@@ -23,27 +23,40 @@ _BUDGETS_MAX = 2  # parts of a trace whose budgets are printed
 
 _INTERVALS = (
     click.option(
-        "--from", "begin", metavar="TIME", help="Begin: s since the trace's first line, or a time in ISO 8601."
+        "--from",
+        "begin",
+        metavar="TIME",
+        help="Start of the interval: seconds after the trace's first line, or a time in ISO 8601.",
     ),
-    click.option("--to", "end", metavar="TIME", help="End, likewise."),
+    click.option("--to", "end", metavar="TIME", help="End of the interval, in the same form."),
     click.option(
-        "--attach", metavar="EXPERIMENT", help="Store the trace with the runs of an experiment: id, name or latest."
+        "--attach", metavar="EXPERIMENT", help="Store the trace with the runs of this experiment: id, name or latest."
     ),
     click.option(
-        "--run", "run_number", type=click.IntRange(1), help="Which run, as `show` counts; default: all it covers."
+        "--run",
+        "run_number",
+        type=click.IntRange(1),
+        help="The run's number, as in `edgejoule show`; default: all runs that the trace covers.",
     ),
     click.option(
         "--clock-within",
         "clock_within_s",
         type=Number(0, min_open=True),
         metavar="S",
-        help="How far the trace's wall clock, or --starts, may be off this host's, at most; markers are more accurate.",
+        help="Largest difference between the trace's clock, or --starts, and this host's clock. Markers are more "
+        "accurate.",
     ),
-    click.option("--starts", metavar="TIME", help="Where in the trace the run's active interval begins, as --from."),
     click.option(
-        "--primary", is_flag=True, help="Its joules become the runs': what is compared from now on. All runs or none."
+        "--starts",
+        metavar="TIME",
+        help="The trace's time at which the run's active interval begins, in the form of --from.",
     ),
-    click.option("--replace", is_flag=True, help="Put it in the place of a trace that was attached before."),
+    click.option(
+        "--primary",
+        is_flag=True,
+        help="Compare the runs by the joules of this trace from now on. The trace must cover all runs.",
+    ),
+    click.option("--replace", is_flag=True, help="Replace a trace that was attached before."),
 )
 
 

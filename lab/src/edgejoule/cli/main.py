@@ -27,20 +27,16 @@ _COMMANDS = {  # in the order of use: name -> module and attribute
 
 _EPILOG = """\b
 Examples:
-  edgejoule exec -- gzip -kf FILE                 what a program costs, in joules and seconds
-  edgejoule exec 'gzip -kf FILE' 'zstd -kf FILE'  which of two costs less
-  edgejoule run experiments/first-look            measure, then report
-  edgejoule run SPEC --dry-run                    the plan and how long it takes
-  edgejoule run SPEC --resume                     continue after an interruption
-  edgejoule show                                  the latest experiment
-  edgejoule export first-look --csv > runs.csv
-  edgejoule analyse runs.csv --response throughput_ops_s --factors database,workload
-  edgejoule meters                                what can be measured here
-  edgejoule doctor                                what to change on this machine before a study
-  edgejoule calibrate -o my-board.toml            a power model of this board, with a borrowed meter
-  edgejoule run experiments/eco-demo              eco's policies compared on servers of this machine
-  edgejoule eco sweep experiments/eco-sweeps/links.toml   simulated servers, over link speeds
-  edgejoule conformance --all                     whether the meters' joules are true, on emulated instruments
+  edgejoule doctor                        check this machine before a study
+  edgejoule meters                        list the meters
+  edgejoule exec -- gzip -kf FILE         measure a program
+  edgejoule exec 'gzip -kf F' 'xz -kf F'  compare two programs
+  edgejoule run experiments/first-look    measure and write a report
+  edgejoule run SPEC --dry-run            show the plan and its duration
+  edgejoule run SPEC --resume             continue after an interruption
+  edgejoule show                          show the latest experiment
+  edgejoule export --csv > runs.csv       export its runs as a table
+  edgejoule COMMAND --help                show options and more examples
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 finished with flagged runs, 130 interrupted."""
 

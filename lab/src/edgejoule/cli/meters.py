@@ -17,21 +17,23 @@ from edgejoule.meters.discovery import GROUP, Candidate, Choice, choose_from, di
 from edgejoule.meters.setting_up import setting_up
 
 
-@click.command()
-@click.option("--profile", help="Board profile for the modelled meter: a name or a .toml file.")
-@click.option("--setup", "setup_of", metavar="NAME", help="How to connect this meter: wiring, udev rule, permission.")
-@meter_option
-@json_option
-def meters(profile: str | None, setup_of: str | None, meter_options: Options, as_json: bool) -> None:
-    """List the meters in the order in which a study would take them.
-
-    \b
+@click.command(
+    epilog="""\b
     Examples:
       edgejoule meters
       edgejoule meters --profile raspberry-pi-4b
-      edgejoule meters --option serial.port=/dev/ttyUSB0 --option serial.profile=evm430-f6736
-      edgejoule meters --setup rapl
-    """
+      edgejoule meters --option serial.port=/dev/ttyUSB0 \\
+          --option serial.profile=evm430-f6736
+      edgejoule meters --setup rapl"""
+)
+@click.option("--profile", help="Board profile for the modelled meter: a name or a .toml file.")
+@click.option(
+    "--setup", "setup_of", metavar="NAME", help="Show how to connect this meter: wiring, udev rule, permissions."
+)
+@meter_option
+@json_option
+def meters(profile: str | None, setup_of: str | None, meter_options: Options, as_json: bool) -> None:
+    """List the meters, in the order in which a study prefers them."""
     if setup_of is not None:
         _show_setup(setup_of, as_json)
         return

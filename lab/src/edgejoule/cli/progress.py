@@ -160,7 +160,7 @@ class StudyProgress:
         if run.status == "failed":
             return f"FAILED: {run.cause}" if self._causes else "FAILED"
         names = effective_responses(self._spec, [run])[:2] if self._spec else []
-        parts = [_words(response) for name in names for response in run.responses if response.name == name]
+        parts = [_response_text(response) for name in names for response in run.responses if response.name == name]
         if "executions" in run.facts:
             parts.append(f"k = {run.facts['executions']} executions")
         if "repetitions" in run.facts:
@@ -170,7 +170,7 @@ class StudyProgress:
         )
 
 
-def _words(response: ResponseValue) -> str:
+def _response_text(response: ResponseValue) -> str:
     if response.value is None:
         return f"{response.name} missing ({response.missing_reason})"
     value = f"{response.value:,.0f}" if response.value >= 1000 else f"{response.value:#.4g}"

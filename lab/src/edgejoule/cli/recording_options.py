@@ -28,17 +28,28 @@ _RECORDING = (
     click.option("--voltage", metavar="COLUMN[:UNIT]", help="Column of the voltage, with --current."),
     click.option("--current", metavar="COLUMN[:UNIT]", help="Column of the current, with --voltage or --voltage-v."),
     click.option("--energy", "energy_name", metavar="COLUMN[:UNIT]", help="Column of a running total of energy."),
-    click.option("--voltage-v", type=Number(min=0, min_open=True), help="A voltage that is not in the file, V."),
-    click.option("--mean", is_flag=True, help="A power is the mean since the line before, not a sample at its time."),
     click.option(
-        "--domain", type=click.Choice([domain.value for domain in Domain]), default="board", show_default=True
+        "--voltage-v", type=Number(min=0, min_open=True), help="A constant voltage in V, if the file has none."
+    ),
+    click.option("--mean", is_flag=True, help="Each power is the mean since the line before, not a sample."),
+    click.option(
+        "--domain",
+        type=click.Choice([domain.value for domain in Domain]),
+        default="board",
+        show_default=True,
+        help="The part of the machine that the recorder measured.",
     ),
     click.option(
         "--gain-rel",
         type=Number(0, 1, max_open=True),
-        help="The recorder's gain, standard uncertainty (k=1), relative: a limit of 1 % is 0.0058. Needed.",
+        help="Relative standard uncertainty (k=1) of the recorder's gain; a limit of ±1 % is 0.0058. Required "
+        "with a file.",
     ),
-    click.option("--offset-w", type=Number(0), help="The recorder's offset (k=1) in W. Needed."),
+    click.option(
+        "--offset-w",
+        type=Number(0),
+        help="Standard uncertainty (k=1) of the recorder's offset, in W. Required with a file.",
+    ),
 )
 
 

@@ -17,25 +17,27 @@ from edgejoule.report import build
 from edgejoule.store import Experiment, Store
 
 
-@click.command()
+@click.command(
+    epilog="""\b
+    Examples:
+      edgejoule report
+      edgejoule report first-look -o first-look.html
+      edgejoule report 3 --json > findings.json
+      edgejoule report first-look.zip"""
+)
 @click.argument("experiment", default="latest")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The HTML file; default: NAME-ID.html beside the store or the bundle. With --json: also write it.",
+    help="The HTML file; default: NAME-ID.html beside the store or the bundle. --json alone writes no HTML file.",
 )
 @store_option
 @json_option
 def report(experiment: str, output: Path | None, store: Path, as_json: bool) -> None:
-    """Write the report of an EXPERIMENT (id, name, latest, or a bundle's FILE.zip): one HTML file that opens offline.
+    """Write the report of an EXPERIMENT as one HTML file.
 
-    \b
-    Examples:
-      edgejoule report
-      edgejoule report first-look -o first-look.html
-      edgejoule report 3 --json > findings.json
-      edgejoule report first-look.zip
+    EXPERIMENT is an id, a name, latest (the default) or a bundle's FILE.zip. The report opens without a network.
     """
     bundle = Path(experiment) if experiment.endswith(".zip") else None
     with bundle_store(bundle) if bundle else Store.open(store) as opened:

@@ -45,47 +45,59 @@ from edgejoule.study.servers import Servers, servers_of
 from edgejoule.study.study import Places, Study, check_free, conduct, continuation
 
 
-@click.command()
+@click.command(
+    epilog="""\b
+    Examples:
+      edgejoule run experiments/first-look
+      edgejoule run my.toml --dry-run
+      edgejoule run my.toml --set 'factors.threads=[1, 4]'
+      edgejoule run my.toml --only database=sqlite,leveldb --only workload=read
+      edgejoule run my.toml --resume
+      edgejoule run my.toml --rerun-flagged"""
+)
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Print every run, the design and the file that each value is from, and how long it takes; measure nothing.",
+    help="Print the runs, the duration, and each setting with its file; measure nothing.",
 )
 @click.option("--resume", is_flag=True, help="Continue the latest unfinished experiment of this spec.")
 @click.option(
     "--rerun-flagged",
     is_flag=True,
-    help="Repeat the runs whose conditions were flagged (throttling, temperature, clocks, other programs). Nothing is "
-    "deleted: of several attempts the first one without a flagged condition counts, whatever its result.",
+    help="Repeat the runs that were flagged for their conditions (throttling, temperature, clocks, other programs). "
+    "Nothing is deleted: the first attempt without a flagged condition counts, whatever its result.",
 )
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a key of the spec; may be repeated."
 )
-@click.option("--meter", help="Use this meter, whatever the spec prefers (see `edgejoule meters`).")
+@click.option("--meter", help="Use this meter instead of the spec's (see `edgejoule meters`).")
 @click.option("--profile", help="Board profile for the modelled meter, by name or path.")
 @click.option(
     "--only",
     multiple=True,
     metavar="FACTOR=LEVEL,...",
-    help="Do only the runs with one of these levels now; may be repeated. They go to the unfinished experiment of this "
-    "spec, if there is one. The others stay planned: --resume.",
+    help="Make only the runs with one of these levels; may be repeated. An unfinished experiment of this spec is "
+    "continued. The other runs stay planned; --resume makes them.",
 )
 @click.option("--keep-going", is_flag=True, help="Continue after a run that failed.")
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where the databases run; default: beside the store.",
+    help="The folder for the databases' files; default: beside the store.",
 )
 @click.option(
     "--clock-token",
     envvar="EDGEJOULE_TOKEN",
     default="",
     show_envvar=True,
-    help="The secret of the clock servers in meter.clocks.",
+    help="The secret that the clock servers in meter.clocks expect.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The report; default: beside the store."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The report's file; default: beside the store.",
 )
 @store_option
 @json_option
@@ -105,19 +117,10 @@ def run(
     store: Path,
     as_json: bool,
 ) -> None:
-    """Measure the experiment SPEC (a TOML file, or a folder with an experiment.toml) and report.
+    """Measure the experiment in SPEC and write its report.
 
-    A spec with `base = "other.toml"` states only what differs from another one. Every finished run is stored at once.
-    Ctrl-C stops cleanly; --resume continues.
-
-    \b
-    Examples:
-      edgejoule run experiments/first-look
-      edgejoule run my.toml --dry-run
-      edgejoule run my.toml --set design.replications=10 --set 'factors.threads=[1, 4]'
-      edgejoule run my.toml --only database=sqlite,leveldb --only workload=read
-      edgejoule run my.toml --resume
-      edgejoule run my.toml --rerun-flagged
+    SPEC is a TOML file, or a folder with an experiment.toml. With `base = "other.toml"` it states only the differences
+    from another spec. Every finished run is stored at once. Ctrl-C stops cleanly; --resume continues.
     """
     if resume and rerun_flagged:
         raise UsageError("--rerun-flagged: repeats runs of an experiment that is finished; --resume finishes one")

@@ -16,17 +16,17 @@ from edgejoule.findings.facts import circumstances
 from edgejoule.store import Experiment, Run, SeveralError, Store
 
 
-@click.command("list")
+@click.command(
+    "list",
+    epilog="""\b
+    Examples:
+      edgejoule list
+      edgejoule list --store other/store.db --json""",
+)
 @store_option
 @json_option
 def list_(store: Path, as_json: bool) -> None:
-    """List the experiments in the store.
-
-    \b
-    Examples:
-      edgejoule list
-      edgejoule list --store other/store.db --json
-    """
+    """List the experiments in the store."""
     with Store.open(store) as opened:
         stored = opened.experiments()
     if as_json:
@@ -50,21 +50,21 @@ def _summary(e: Experiment) -> dict[str, object]:
     }
 
 
-@click.command()
-@click.argument("experiment", default="latest")
-@click.option("--run", "run_number", type=click.IntRange(min=1), help="Everything about one run, by its number.")
-@store_option
-@json_option
-def show(experiment: str, run_number: int | None, store: Path, as_json: bool) -> None:
-    """Show an EXPERIMENT (id, name or latest): its runs with their responses.
-
-    If several experiments have the name, they are listed.
-
-    \b
+@click.command(
+    epilog="""\b
     Examples:
       edgejoule show
       edgejoule show first-look --run 7
-      edgejoule show 3 --json
+      edgejoule show 3 --json"""
+)
+@click.argument("experiment", default="latest")
+@click.option("--run", "run_number", type=click.IntRange(min=1), help="Show everything about the run with this number.")
+@store_option
+@json_option
+def show(experiment: str, run_number: int | None, store: Path, as_json: bool) -> None:
+    """Show the runs of an EXPERIMENT and their responses.
+
+    EXPERIMENT is an id, a name or latest (the default). If several experiments have the name, show lists them.
     """
     with Store.open(store) as opened:
         try:
