@@ -57,7 +57,9 @@ class Running:
         """Returns the cost of the process. Raises BenchError with its last output if it failed."""
         self._watch.join()
         if self._cost is None:
-            raise BenchError(f"{' '.join(self._command)}: exit status {self._process.returncode}: {self._last_words()}")
+            raise BenchError(
+                f"{' '.join(self._command)}: exit status {self._process.returncode}: {self._last_output()}"
+            )
         return self._cost
 
     def _watch_until_end(self) -> None:
@@ -79,7 +81,7 @@ class Running:
         if self._process.returncode == 0:
             self._cost = Cost((usage.ru_utime + usage.ru_stime) * 1e9, wall_ns, rss_peak_bytes)
 
-    def _last_words(self) -> str:
+    def _last_output(self) -> str:
         self._messages.seek(0)
         return self._messages.read().decode(errors="replace")[-500:]
 

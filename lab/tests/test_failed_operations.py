@@ -49,7 +49,7 @@ BUSY = {"operation": "UPDATE", "status": "BUSY", "count": 300, "words": "databas
 
 
 @pytest.fixture(autouse=True)
-def _little_is_looked_at_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_machine_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "SPEED_S", 0.005)
     monkeypatch.setattr(environment, "BUSY_WINDOW_S", 0.02)
 

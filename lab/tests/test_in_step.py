@@ -90,28 +90,28 @@ class Failing:
 
     def __init__(self, number: int, hear: Callable[[Event], None], fails: int, after: str) -> None:
         self._hear, self._fails, self._after = hear, fails == number, after
-        self._told = threading.Semaphore(0)
+        self._reports = threading.Semaphore(0)
         self.stopped = False
 
     def run(self) -> list[dict]:
         if self._fails and self._after == "nothing":
             raise DatabaseError("cannot open")
         self._hear({"event": "start", "monotonic_ns": 0})
-        self._told.acquire()
+        self._reports.acquire()
         if self.stopped:
             raise DatabaseError("stopped")
         if self._fails:
             raise DatabaseError("cannot work")
         self._hear({"event": "settled", "monotonic_ns": 1})
-        self._told.acquire()
+        self._reports.acquire()
         return []
 
     def step(self) -> None:
-        self._told.release()
+        self._reports.release()
 
     def stop(self) -> None:
         self.stopped = True
-        self._told.release(3)
+        self._reports.release(3)
 
 
 @pytest.mark.parametrize(("fails", "after"), list(itertools.product((0, 1, 2), ("nothing", "start"))))

@@ -66,10 +66,10 @@ class Board:
         os.set_blocking(self._controller, False)
         self.port = os.ttyname(self._line)
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._tell, daemon=True)
+        self._thread = threading.Thread(target=self._report, daemon=True)
         self._thread.start()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         signs = itertools.cycle((1, -1))
         while not self._ended.wait(1 / RATE_HZ):
             amperes = self.amperes + next(signs) * self.wobble
@@ -90,7 +90,7 @@ def board() -> Iterator[Board]:
 
 
 @pytest.fixture(autouse=True)
-def _little_is_looked_at_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_machine_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(edgejoule.study.study, "SPEED_S", 0.005)
     monkeypatch.setattr(environment, "BUSY_WINDOW_S", 0.02)
 

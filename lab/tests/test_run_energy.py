@@ -83,13 +83,13 @@ def test_a_window_that_reaches_into_the_run_leaves_net_missing_with_its_reason()
 
 
 def test_a_run_without_a_window_has_no_such_net_and_says_why_and_never_zero() -> None:
-    result = energies([trace()], RUN, dataclasses.replace(GOOD, open=QuietWindows(why_none="nobody looked")), 1000)
+    result = energies([trace()], RUN, dataclasses.replace(GOOD, open=QuietWindows(why_none="not measured")), 1000)
     for name in (BASELINE_POWER["quiet"], BASELINE_NET["quiet"]):
         (r,) = (r for r in result.responses if r.name == name)
-        assert (r.value, r.uncertainty_k2, r.missing_reason) == (None, None, "nobody looked")
+        assert (r.value, r.uncertainty_k2, r.missing_reason) == (None, None, "not measured")
     assert values(result)["energy_net_j"] == pytest.approx((RUN_W - IDLE_W) * RUN_S)
     assert result.baselines["quiet"]["before_w"] is None
-    assert result.baselines["quiet"]["missing_reason"] == "nobody looked"
+    assert result.baselines["quiet"]["missing_reason"] == "not measured"
 
 
 def test_windows_without_a_reading_of_this_meter_are_kept_for_another_ones_trace() -> None:

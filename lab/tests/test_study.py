@@ -110,7 +110,7 @@ class Bench:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _little_is_looked_at_beforehand() -> Iterator[None]:
+def _short_machine_check() -> Iterator[None]:
     """Shortens the check of the machine to milliseconds for a study in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study, "SPEED_S", 0.005)
@@ -267,7 +267,7 @@ def test_an_unknown_name_is_refused_before_anything_is_written(
 
 
 @contextlib.contextmanager
-def asked_anew() -> Iterator[None]:
+def fresh_driver_caches() -> Iterator[None]:
     """Clears the cache about the driver, before and after."""
     known = (databases.driver_path, databases.adapters, databases.driver_digest)
     for each in known:
@@ -296,7 +296,7 @@ def test_a_driver_that_is_none_is_reported(
         path.write_text(program)
         path.chmod(0o755)
     monkeypatch.setenv("EDGEJOULE_DRIVER", "./driver")
-    with asked_anew():
+    with fresh_driver_caches():
         one_line_error(bench("run", "experiment.toml"), 1, phrase)
     assert not bench.store.exists()
 

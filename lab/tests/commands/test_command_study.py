@@ -38,7 +38,7 @@ run_s_min = 0
 
 
 @pytest.fixture(autouse=True)
-def _little_is_looked_at_beforehand() -> Iterator[None]:
+def _short_machine_check() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study, "SPEED_S", 0.005)
         patch.setattr(environment, "BUSY_WINDOW_S", 0.02)

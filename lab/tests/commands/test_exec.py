@@ -29,7 +29,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)
-def _little_is_looked_at_beforehand() -> Iterator[None]:
+def _short_machine_check() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study, "SPEED_S", 0.005)
         patch.setattr(environment, "BUSY_WINDOW_S", 0.02)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .test_command_study import Bench, _little_is_looked_at_beforehand  # noqa: F401 a fixture
+from .test_command_study import Bench, _short_machine_check  # noqa: F401 a fixture
 
 
 def test_a_fifo_of_a_killed_study_is_removed_and_waits_for_nobody(tmp_path: Path) -> None:

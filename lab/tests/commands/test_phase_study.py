@@ -11,7 +11,7 @@ from command_line import edgejoule
 
 from edgejoule.commands.phases import EVENT
 
-from .test_command_study import HEAD, REPOSITORY, Bench, _little_is_looked_at_beforehand  # noqa: F401 a fixture
+from .test_command_study import HEAD, REPOSITORY, Bench, _short_machine_check  # noqa: F401 a fixture
 
 BY_FIFO = """
 command = '''

@@ -56,7 +56,7 @@ def test_the_period_is_estimated_at_any_ratio_to_the_polls(polls: float) -> None
     assert periods == pytest.approx([polls] * len(periods), rel=0.04)
 
 
-def none_is_told_of(trace_of, runs: int = 40) -> float:
+def false_estimate_share(trace_of, runs: int = 40) -> float:
     """Returns the share of random traces with an estimated period."""
     rng = np.random.default_rng(seed())
     return float(np.mean([renewal_of(trace_of(rng)) is not None for _ in range(runs)]))
@@ -77,22 +77,22 @@ def noise(rng: np.random.Generator) -> Trace:
 
 @pytest.mark.parametrize("trace_of", [coarse_ramp, rare_changes, noise])
 def test_a_power_that_changes_by_itself_is_no_slow_renewal(trace_of) -> None:
-    assert none_is_told_of(trace_of) <= 0.05
+    assert false_estimate_share(trace_of) <= 0.05
 
 
 def test_a_constant_power_says_nothing_about_the_device() -> None:
-    assert none_is_told_of(lambda rng: polled(rng, lambda t: np.full(len(t), 5.0), 30)) == 0
+    assert false_estimate_share(lambda rng: polled(rng, lambda t: np.full(len(t), 5.0), 30)) == 0
 
 
 def test_mutant_that_takes_single_steps_of_the_resolution_for_renewals_is_noticed(monkeypatch) -> None:
     monkeypatch.setattr(renewal, "_single_steps", lambda step, resolution: False)
-    assert none_is_told_of(coarse_ramp) > 0.05
+    assert false_estimate_share(coarse_ramp) > 0.05
 
 
 def test_mutant_that_does_not_ask_whether_gaps_are_random_is_noticed(monkeypatch) -> None:
     monkeypatch.setattr(renewal, "_RANDOM_SHARE", 99.0)
     monkeypatch.setattr(renewal, "_RANDOM_SPREAD", -99.0)
-    assert none_is_told_of(rare_changes) > 0.05
+    assert false_estimate_share(rare_changes) > 0.05
 
 
 def test_one_reading_for_each_renewal_is_kept_also_where_two_are_equal_and_where_one_failed() -> None:

@@ -120,15 +120,15 @@ def test_an_interval_of_zero_is_refused() -> None:
 
 def test_what_is_taken_away_is_not_checked_for_the_live_power(monkeypatch: pytest.MonkeyPatch) -> None:
     sampler, taken = Sampler(Emulated(), listener=lambda power: None), threading.Event()
-    looked, between = sampler_module.Collector.latest_power_w, []
+    latest_power_w, between = sampler_module.Collector.latest_power_w, []
 
-    def look_while_another_takes(self, channel, since_ns):
+    def read_while_another_takes(self, channel, since_ns):
         if not between:
             threading.Thread(target=lambda: (sampler.take(), taken.set()), daemon=True).start()
             between.append(taken.wait(0.2))
-        return looked(self, channel, since_ns)
+        return latest_power_w(self, channel, since_ns)
 
-    monkeypatch.setattr(sampler_module.Collector, "latest_power_w", look_while_another_takes)
+    monkeypatch.setattr(sampler_module.Collector, "latest_power_w", read_while_another_takes)
     with sampler:
         wait_for(lambda: between and taken.is_set())
     assert between == [False], "readings went away between two looks at them"

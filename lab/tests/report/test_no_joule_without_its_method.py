@@ -297,7 +297,7 @@ def test_the_walk_finds_a_parquet_file_that_forgot_the_method(
         right = parquet._repeated
         monkeypatch.setattr(parquet, "_repeated", lambda pa, word, n: right(pa, word.replace("modelled", ""), n))
     elif mutant == "the column's metadata":
-        monkeypatch.setattr(parquet, "_told", lambda column: {"unit": str(column.unit)})
+        monkeypatch.setattr(parquet, "_described", lambda column: {"unit": str(column.unit)})
     else:
         write = parquet.write_runs
         monkeypatch.setattr(

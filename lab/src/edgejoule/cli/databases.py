@@ -141,7 +141,7 @@ def start(name: str, settings: Sequence[str], folder: Path, as_json: bool) -> No
     kind = _kind(name)
     remove_leftovers(folder)
     server = kind(folder / name, _parsed(settings), outlives=True).start()
-    _tell(server, as_json)
+    _report(server, as_json)
 
 
 @databases.command(
@@ -208,7 +208,7 @@ def snapshot(name: str, target: Path, folder: Path) -> None:
     finally:
         again.start()
     console().print(f"copied to {target}; `edgejoule databases restore {name} {target}` restores it", markup=False)
-    _tell(again, as_json=False)
+    _report(again, as_json=False)
 
 
 @databases.command(
@@ -232,7 +232,7 @@ def restore(name: str, source: Path, folder: Path) -> None:
         snapshots.put_back(again, source)
     finally:
         again.start()
-    _tell(again, as_json=False)
+    _report(again, as_json=False)
 
 
 def _kind(name: str) -> type[DatabaseServer]:
@@ -293,7 +293,7 @@ def _text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _tell(server: DatabaseServer, as_json: bool) -> None:
+def _report(server: DatabaseServer, as_json: bool) -> None:
     if as_json:
         echo_json(_state(server))
         return

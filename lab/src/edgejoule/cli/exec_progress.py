@@ -21,7 +21,7 @@ class ExecProgress(StudyProgress):
         self._budget_s = declared.budget_s if declared else None
         self._start_s = time.monotonic()
 
-    def looked(self, message: str, replications: int) -> None:
+    def interim_result(self, message: str, replications: int) -> None:
         """Updates the number of runs; the result reports the decision."""
         if replications < self._blocks:
             self._budget_s = None

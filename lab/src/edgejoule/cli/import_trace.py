@@ -104,7 +104,7 @@ def import_trace(
         if intervals.names_runs:
             raise UsageError("--run, --starts, --clock-within, --replace and --primary go with --attach EXPERIMENT")
         part = _Part("trace", energy(trace, *_interval(recorded, intervals.begin, intervals.end)))
-        _tell(file, recorded, [part], as_json)
+        _report(file, recorded, [part], as_json)
         return
     if intervals.begin is not None or intervals.end is not None:
         raise UsageError("--from and --to are of a trace by itself; --attach takes the run's intervals")
@@ -118,7 +118,7 @@ def import_trace(
         for x in attached
         for name, part in (("active", x.active), ("settled", x.settled))
     ]
-    _tell(file, recorded, parts, as_json)
+    _report(file, recorded, parts, as_json)
 
 
 def _interval(recorded: Recorded, begin: str | None, end: str | None) -> tuple[int, int]:
@@ -173,7 +173,7 @@ def _run(runs: list[Run], number: int, which: str) -> Run:
     return run
 
 
-def _tell(file: Path, recorded: Recorded, parts: list[_Part], as_json: bool) -> None:
+def _report(file: Path, recorded: Recorded, parts: list[_Part], as_json: bool) -> None:
     if as_json:
         echo_json(
             {

@@ -115,7 +115,7 @@ class StudyProgress:
         """Stores the newest power for the next event."""
         self._power_w = power.power_w
 
-    def looked(self, message: str, replications: int) -> None:
+    def interim_result(self, message: str, replications: int) -> None:
         """Say what a declared look found, and drop the runs that it leaves out."""
         self._console.print(message, markup=False)
         self.expect(replications)

@@ -163,7 +163,7 @@ class YcsbClient:
             return self._run(Path(folder))
 
     def _run(self, folder: Path) -> list[dict[str, Any]]:
-        self._tell("start", **self._about())
+        self._emit("start", **self._about())
         self._quiet("before")
         done, report, code, output = self._execute(folder)
         if code is None:
@@ -184,7 +184,7 @@ class YcsbClient:
         if not any(e["event"] == "settled" for e in self._events):
             self._settle()
         self._quiet("after")
-        self._tell("end", **end)
+        self._emit("end", **end)
         return self._events
 
     def _because(self) -> str:
@@ -218,7 +218,7 @@ class YcsbClient:
         if line.startswith("edgejoule: active"):
             self._begin_usage = _usage(pid)
             self._active_ns = self._interval_ns = time.monotonic_ns()
-            self._tell("phase", phase="active")
+            self._emit("phase", phase="active")
         elif line.startswith("edgejoule: failed: "):
             self._failure = self._failure or line.removeprefix("edgejoule: failed: ")
         elif cause := _CAUSE.match(line):
@@ -228,7 +228,7 @@ class YcsbClient:
             done = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", line)}
             done |= {"rss_peak_bytes": _rss_peak_bytes(pid) or 0}
             self._usage_at_end = self._since(_usage(pid))
-            self._tell(
+            self._emit(
                 "active_end", at_ns=done["last_ns"], active_start_ns=done["first_ns"],
                 operations=self._done_operations, usage=self._usage_at_end,
             )  # fmt: skip
@@ -249,7 +249,7 @@ class YcsbClient:
         total = max(self._done_operations, done - self._failed_operations)
         took, count = max(1, now - self._interval_ns), total - self._done_operations
         self._interval_ns, self._done_operations = now, total
-        self._tell(
+        self._emit(
             "interval", duration_ns=took, operations=count, operations_total=total, operations_planned=self._planned(),
             failures=failed, throughput_ops_s=count * 1e9 / took, latencies=[], usage=self._since(_usage(pid)),
         )  # fmt: skip
@@ -262,7 +262,7 @@ class YcsbClient:
 
     def _settle(self) -> None:
         settled = self._serving.server.await_settled(self._task.settle_timeout_s)
-        self._tell("settled", complete=settled.complete, how=settled.how, usage=self._usage_at_end)
+        self._emit("settled", complete=settled.complete, how=settled.how, usage=self._usage_at_end)
 
     def _quiet(self, place: str) -> None:
         """Leaves the server open without requests."""
@@ -273,9 +273,9 @@ class YcsbClient:
         begin_ns = time.monotonic_ns()
         time.sleep(self._task.quiet_s)
         cpu_ns = int((self._serving.server.usage().cpu_s - cpu_s) * 1e9)
-        self._tell("quiet_end", quiet_start_ns=begin_ns, place=place, settled=settled.complete, cpu_ns=cpu_ns)
+        self._emit("quiet_end", quiet_start_ns=begin_ns, place=place, settled=settled.complete, cpu_ns=cpu_ns)
 
-    def _tell(self, event: str, at_ns: int | None = None, **more: Any) -> None:
+    def _emit(self, event: str, at_ns: int | None = None, **more: Any) -> None:
         event_fields = {"event": event, "monotonic_ns": time.monotonic_ns() if at_ns is None else at_ns, **more}
         self._events.append(event_fields)
         self._serving.hear(event_fields)

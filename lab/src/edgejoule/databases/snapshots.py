@@ -56,7 +56,7 @@ class Snapshots:
         final = self._folder / self.key(run)
         part = final.with_name(final.name + ".part")
         try:
-            with _told(f"{final}: the loaded database cannot be kept"):
+            with _store_errors(f"{final}: the loaded database cannot be kept"):
                 shutil.rmtree(part, ignore_errors=True)
                 took = self.load_at(run, part / "data", timeout_s, on_event)
                 (part / "load.json").write_text(json.dumps(took._asdict()))
@@ -78,7 +78,7 @@ class Snapshots:
         system = system_of(run)
         if reason := system.missing():
             raise DatabaseError(reason)
-        with _told(f"{data}: the database cannot be loaded there"):
+        with _store_errors(f"{data}: the database cannot be loaded there"):
             shutil.rmtree(data, ignore_errors=True)
             data.mkdir(parents=True)
             took = system.load(data, timeout_s, on_event)
@@ -100,7 +100,7 @@ class Snapshots:
         """
         if self._failed and (cause := self._failed.get(self.key(run))):
             raise DatabaseError(f"loading {run.database} failed: {cause}")
-        with _told(f"{data}: the loaded database cannot be restored"):
+        with _store_errors(f"{data}: the loaded database cannot be restored"):
             shutil.rmtree(data, ignore_errors=True)
             data.parent.mkdir(parents=True, exist_ok=True)
             if system_of(run).starts_empty:
@@ -142,7 +142,7 @@ def _files(folder: Path) -> dict[str, int]:
 
 
 @contextlib.contextmanager
-def _told(what: str) -> Iterator[None]:
+def _store_errors(what: str) -> Iterator[None]:
     """Converts the system's errors (no space, no permission) to a StoreError that names the action and the path."""
     try:
         yield

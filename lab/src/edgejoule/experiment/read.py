@@ -89,7 +89,7 @@ def _reading(files: Sequence[SpecFile], overrides: Sequence[str]) -> SpecReading
         if {"links", "policies", "tiers"} <= data.keys():
             raise SpecError(files[0].path, None, None, f"is a spec of `edgejoule eco trial`: {TRIAL}") from None
         first = min(error.errors(), key=_rank)
-        raise merged.error(_dotted(first["loc"]), _words(first, data)) from None
+        raise merged.error(_dotted(first["loc"]), _message(first, data)) from None
     for key, message in complaints(spec, merged.left_out):
         raise merged.error(key, message)
     return SpecReading(spec, merged)
@@ -170,7 +170,7 @@ def _rank(error: Any) -> tuple[bool, bool]:
     return error["type"] == "missing", error["type"] != "finite_number"
 
 
-def _words(error: Any, data: Mapping[str, Any]) -> str:
+def _message(error: Any, data: Mapping[str, Any]) -> str:
     """Translates a pydantic error: the expected type, and the nearest known key."""
     kind, loc = error["type"], error["loc"]
     if kind == "extra_forbidden":

@@ -37,12 +37,12 @@ class Burners:
         for number, process in enumerate(self._processes[:workers]):
             phase_ns = PERIOD_NS * number // workers  # not all at the same moment
             job = {"begin_ns": begin_ns + phase_ns, "end_ns": end_ns, "period_ns": PERIOD_NS, "share": share}
-            _tell(process, job)
+            _send(process, job)
 
     def intervals(self, intervals_ns: Sequence[tuple[int, int]]) -> None:
         """Makes all processes busy in these intervals; returns at once. collect() returns the actual intervals."""
         for process in self._processes:
-            _tell(process, {"intervals_ns": list(intervals_ns)})
+            _send(process, {"intervals_ns": list(intervals_ns)})
 
     def collect(self, workers: int | None = None) -> list[list[tuple[int, int]]]:
         """Wait for the job of the first `workers` (None: all): per process the intervals in which it worked."""
@@ -74,7 +74,7 @@ def _started() -> subprocess.Popen[str]:
     )
 
 
-def _tell(process: subprocess.Popen[str], job: Mapping[str, Any]) -> None:
+def _send(process: subprocess.Popen[str], job: Mapping[str, Any]) -> None:
     assert process.stdin is not None, "opened with a pipe"
     try:
         process.stdin.write(json.dumps(job) + "\n")

@@ -22,8 +22,8 @@ class ChildLines:
         assert stream is not None, "both streams are pipes"
         assert other is not None, "both streams are pipes"
         self._process, self._stream, self._other = process, stream, other
-        self._words: list[str] = []
-        self._reader = threading.Thread(target=lambda: self._words.extend(self._other), daemon=True)
+        self._other_lines: list[str] = []
+        self._reader = threading.Thread(target=lambda: self._other_lines.extend(self._other), daemon=True)
         self._timer = threading.Timer(timeout_s, self._end_late)
         self.late = False  # it was killed at the time limit
 
@@ -41,7 +41,7 @@ class ChildLines:
     def other_text(self) -> str:
         """What the child wrote to the other stream, when it has ended."""
         self._reader.join(_END_S)
-        return "".join(self._words)
+        return "".join(self._other_lines)
 
     def _end_late(self) -> None:
         self.late = True

@@ -21,7 +21,7 @@ class Means:
         self._length = length
         self._numbers: _Ints = np.empty(0, np.int64)
         self._values: _Floats = np.empty(0, np.float64)
-        self._told: int | None = None  # the last window that was given out
+        self._last_window: int | None = None  # the last window that was given out
 
     def add(self, numbers: _Ints, values: _Floats) -> tuple[_Ints, _Floats]:
         """Take samples (numbers increase) and give the windows that are over: (w,), and mean or NaN.
@@ -45,16 +45,18 @@ class Means:
         begin = np.flatnonzero(np.diff(window, prepend=window[0] - 1))
         result, count = window[begin], np.diff(begin, append=len(window))
         means = np.where(count == self._length, np.add.reduceat(values, begin) / self._length, np.nan)
-        if self._told is None and count[0] < self._length:  # sampling began inside it
+        if self._last_window is None and count[0] < self._length:  # sampling began inside it
             result, means = result[1:], means[1:]
-            self._told = int(window[0])
+            self._last_window = int(window[0])
         return self._with_holes(result, means)
 
     def _with_holes(self, counts: _Ints, means: _Floats) -> tuple[_Ints, _Floats]:
         if not len(counts):
             return counts, means
-        holes = counts[np.diff(counts, prepend=counts[0] - 1 if self._told is None else self._told) > 1] - 1
-        self._told = int(counts[-1])
+        holes = (
+            counts[np.diff(counts, prepend=counts[0] - 1 if self._last_window is None else self._last_window) > 1] - 1
+        )
+        self._last_window = int(counts[-1])
         if not len(holes):
             return counts, means
         merged = np.concatenate([counts, holes])

@@ -216,15 +216,15 @@ def _uplot(assets: Path) -> dict[str, Markup] | None:
 
 def _sections(environment: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
     """Nested tables as titled lists of (name, value); top-level values come first."""
-    plain = [(_words(k), _value(k, v)) for k, v in environment.items() if not isinstance(v, Mapping)]
-    nested = [(_words(k), _flat(v)) for k, v in environment.items() if isinstance(v, Mapping)]
+    plain = [(_label(k), _value(k, v)) for k, v in environment.items() if not isinstance(v, Mapping)]
+    nested = [(_label(k), _flat(v)) for k, v in environment.items() if isinstance(v, Mapping)]
     return [*nested, *([("software", plain)] if plain else [])]
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for key, value in table.items():
-        name = f"{prefix}{_words(key)}"
+        name = f"{prefix}{_label(key)}"
         rows += _flat(value, f"{name}, ") if isinstance(value, Mapping) else [(name, _value(key, value))]
     return rows
 
@@ -235,7 +235,7 @@ def _options(experiment: Experiment) -> list[str]:
     return [f"{name} {value}" for name, value in zip(arguments[::2], arguments[1::2], strict=True)]
 
 
-def _words(key: str) -> str:
+def _label(key: str) -> str:
     key = key.replace("_per_s", "_per_second")
     for unit in ("_bytes", "_khz", "_mhz", "_c", "_s"):
         key = key.removesuffix(unit)

@@ -112,7 +112,7 @@ def _significant(row: AnovaRow, alpha: float) -> bool:
 def _best(analysis: AnalysisResult) -> str:
     best = analysis.groups[0]
     against = [pair for pair in analysis.pairs if pair.b == best.levels]
-    told_apart = sum(pair.significant for pair in against)
+    significant = sum(pair.significant for pair in against)
     highest = analysis.better is Better.HIGHER
     text = (
         f"the {'highest' if highest else 'lowest'} {'modelled ' * analysis.modelled}mean is {figure(best.mean)} "
@@ -120,10 +120,10 @@ def _best(analysis: AnalysisResult) -> str:
     )
     if not analysis.judged:
         return f"{text}but no groups are called different without --min-ratio, the ratio that the model resolves"
-    text += _distinguished(told_apart, len(against), "above" if highest else "below")
+    text += _distinguished(significant, len(against), "above" if highest else "below")
     if analysis.modelled:
         text += f", as far as a model that resolves {analysis.min_ratio:g}× can tell"
-    if analysis.to_best and analysis.to_best[0].is_best and told_apart < len(against):
+    if analysis.to_best and analysis.to_best[0].is_best and significant < len(against):
         text += ", yet the best by Hsu's comparison"
     too_close = sum(not pair.significant and pair.p_adj < analysis.alpha for pair in against)
     if too_close:

@@ -267,13 +267,13 @@ class OtherPrograms:
 
     def flags(self) -> list[str]:
         """Returns the run's flags."""
-        return [self._words(kind) for kind in self.exceeded()]
+        return [self._message(kind) for kind in self.exceeded()]
 
     def flags_at_rest(self) -> list[str]:
         """Returns the flags of an idle machine, whose few programs are part of its idle power."""
-        return [self._words("cpu")] if self.cpu_share is not None and self.cpu_share > AT_REST_SHARE_MAX else []
+        return [self._message("cpu")] if self.cpu_share is not None and self.cpu_share > AT_REST_SHARE_MAX else []
 
-    def _words(self, kind: str) -> str:
+    def _message(self, kind: str) -> str:
         if kind == "cpu":
             assert self.cpu_share is not None
             return f"other programs took {percent(self.cpu_share)} of the CPU; the watts are not usable"

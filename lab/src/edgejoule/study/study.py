@@ -87,7 +87,7 @@ class Watcher(Protocol):
         """Passes on a reading of the meter; called from another thread."""
         ...
 
-    def looked(self, message: str, replications: int) -> None:
+    def interim_result(self, message: str, replications: int) -> None:
         """Reports the result of a declared interim analysis. replications: of every cell, as decided by it."""
         ...
 
@@ -321,7 +321,7 @@ def _run_all(
         if not any(left[block] for block in range(planned.block + 1)):
             last_block = _look(store, experiment, planned.block + 1, watcher) or last_block
     if closed := sequential.close(store, store.find(str(experiment.id))):
-        watcher.looked(closed.words, closed.total)
+        watcher.interim_result(closed.words, closed.total)
 
 
 def _look(store: Store, begun: Experiment, replications: int, watcher: Watcher) -> int | None:
@@ -335,7 +335,7 @@ def _look(store: Store, begun: Experiment, replications: int, watcher: Watcher) 
     if due is None:
         return None
     taken = sequential.take(store, experiment, due)
-    watcher.looked(taken.words, taken.total)
+    watcher.interim_result(taken.words, taken.total)
     if taken.total < experiment.spec.design.replications:
         store.forgo(begun.id, taken.total)
     return taken.total

@@ -11,12 +11,12 @@ from edgejoule.testing.instrument import GROUP, Instrument
 
 def names(plugins: Iterable[EntryPoint] | None = None) -> list[str]:
     """Meters with an emulated instrument. plugins: instead of the installed ones."""
-    return sorted(plugin.name for plugin in _found(plugins))
+    return sorted(plugin.name for plugin in _installed(plugins))
 
 
 def instrument(name: str, plugins: Iterable[EntryPoint] | None = None) -> Instrument:
     """The meter's. Raises UsageError for an unknown one, MeterError when its plug-in cannot be loaded."""
-    result = {plugin.name: plugin for plugin in _found(plugins)}
+    result = {plugin.name: plugin for plugin in _installed(plugins)}
     if name not in result:
         raise UsageError(f"no emulated instrument for {name}; there are: {', '.join(sorted(result))}")
     try:
@@ -29,5 +29,5 @@ def instrument(name: str, plugins: Iterable[EntryPoint] | None = None) -> Instru
     return emulated
 
 
-def _found(plugins: Iterable[EntryPoint] | None) -> list[EntryPoint]:
+def _installed(plugins: Iterable[EntryPoint] | None) -> list[EntryPoint]:
     return list(entry_points(group=GROUP) if plugins is None else plugins)

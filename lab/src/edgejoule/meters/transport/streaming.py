@@ -53,7 +53,7 @@ class StreamedChannel:
 class StreamingMeter(StreamedChannel, ABC, Generic[Link, Received]):
     """A link to a device that streams. When the link breaks, it is reopened every REOPEN_S.
 
-    A subclass opens `_link` in open() and in `_begin_anew`. heard: the number of the newest sample and when it came.
+    A subclass opens `_link` in open() and in `_reconnect`. heard: the number of the newest sample and when it came.
     """
 
     def __init__(self, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
@@ -71,7 +71,7 @@ class StreamingMeter(StreamedChannel, ABC, Generic[Link, Received]):
         """The readings in what has come."""
 
     @abstractmethod
-    def _begin_anew(self) -> None:
+    def _reconnect(self) -> None:
         """Open the link again, if the device is there. Raises OSError, MeterError or DataError when it cannot."""
 
     @abstractmethod
@@ -120,5 +120,5 @@ class StreamingMeter(StreamedChannel, ABC, Generic[Link, Received]):
             now_ns = self._clock_ns()
             if now_ns - self._gone_ns >= REOPEN_S * 1e9:
                 self._gone_ns = now_ns
-                self._begin_anew()
+                self._reconnect()
         return self._link

@@ -98,12 +98,12 @@ def _check(mapping: Mapping, header: Sequence[str]) -> None:
 
 
 def _named(header: Sequence[str], what: str) -> TraceColumn | None:
-    matching = [name for name in header if _words(name)[0] & set(_NAMES[what])]
+    matching = [name for name in header if _terms_and_unit(name)[0] & set(_NAMES[what])]
     if not matching and what != _TIME:
-        matching = [name for name in header if _words(name)[1] in SCALES[Role(what)]]
+        matching = [name for name in header if _terms_and_unit(name)[1] in SCALES[Role(what)]]
     if len(matching) > 1:  # T [C] is no time
         known = TIME_UNITS if what == _TIME else SCALES[Role(what)]
-        matching = [name for name in matching if _spelling(_words(name)[1] or "", known)] or matching
+        matching = [name for name in matching if _spelling(_terms_and_unit(name)[1] or "", known)] or matching
     if len(matching) > 1:
         raise UsageError(
             f"several columns are recognised as a {what}: {', '.join(matching)}; name the one that is meant"
@@ -111,7 +111,7 @@ def _named(header: Sequence[str], what: str) -> TraceColumn | None:
     return TraceColumn(matching[0]) if matching else None
 
 
-def _words(heading: str) -> tuple[set[str], str | None]:
+def _terms_and_unit(heading: str) -> tuple[set[str], str | None]:
     """Returns a heading's words in lower case, and its unit."""
     bracket = re.search(r"[\[(]\s*([^\])]*?)\s*[\])]", heading)
     bare = heading if bracket is None else heading[: bracket.start()]
@@ -122,11 +122,11 @@ def _words(heading: str) -> tuple[set[str], str | None]:
 
 def _with_unit(column: TraceColumn, known: dict[str, float]) -> TraceColumn:
     """The column with its unit in the spelling of `known`. Raises UsageError where it has none."""
-    unit = column.unit if column.unit is not None else _words(column.name)[1]
+    unit = column.unit if column.unit is not None else _terms_and_unit(column.name)[1]
     spelling = _spelling(unit, known) if unit is not None else None
-    if spelling is None and column.unit is None and _words(column.name)[0] & {"s", "seconds"} and "s" in known:
+    if spelling is None and column.unit is None and _terms_and_unit(column.name)[0] & {"s", "seconds"} and "s" in known:
         spelling = "s"
-    if spelling is None and column.unit is None and "W" in known and "watts" in _words(column.name)[0]:
+    if spelling is None and column.unit is None and "W" in known and "watts" in _terms_and_unit(column.name)[0]:
         spelling = "W"
     if spelling is None:
         said = f"unit {unit!r}" if unit else "no unit"

@@ -47,7 +47,7 @@ class FollowedTrace:
         **columns: str,
     ) -> None:
         self._path = None if file is None else Path(file)
-        self._told = _told(columns, voltage_v)
+        self._stated = _stated(columns, voltage_v)
         if domain not in list(Domain):
             raise UsageError(f"trace: domain is one of {', '.join(Domain)}, not {domain!r}")
         self.domain = Domain(domain)
@@ -67,7 +67,7 @@ class FollowedTrace:
             return Availability(False, f"{self._path}: gain_rel, offset_w and interval_s must be stated", _FIX)
         try:
             layout, _ = self._head()
-            guess(layout.header, self._told)
+            guess(layout.header, self._stated)
         except (UsageError, OSError) as error:
             return Availability(False, str(error), "let the recorder write its header first")
         return Availability(True, f"{self._path}, as another program writes it")
@@ -105,7 +105,7 @@ class FollowedTrace:
         """Read the header and go to the file's end. Raises MeterError with the fix."""
         self.probe().demand(self.name)
         self._layout, read = self._head()
-        self._mapping = guess(self._layout.header, self._told)
+        self._mapping = guess(self._layout.header, self._stated)
         self._place, self._rest, self._last_ns = read, "", -1
 
     def poll(self) -> Sequence[Sample | Block]:
@@ -153,7 +153,7 @@ class FollowedTrace:
         return [(int(t), float(v)) for t, v in zip(rows.time_ns, rows.value, strict=True)]
 
 
-def _told(columns: Facts[str, Any], voltage_v: float | None) -> Mapping:
+def _stated(columns: Facts[str, Any], voltage_v: float | None) -> Mapping:
     known = ("time", "power", "voltage", "current", "energy")
     for name in columns:
         if name not in known:

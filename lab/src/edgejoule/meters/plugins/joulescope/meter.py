@@ -108,7 +108,7 @@ class Joulescope(StreamedChannel):
         readings = [reading for reading in map(self._reading, messages) if reading is not None]
         if not readings:
             if now_ns - self._reported_ns > _SILENT_S * 1e9:
-                self._begin_anew(now_ns)
+                self._reconnect(now_ns)
             return []
         self._reported_ns = now_ns
         t_ns, energy_j = (np.array(column) for column in zip(*readings, strict=True))
@@ -170,7 +170,7 @@ class Joulescope(StreamedChannel):
         self._last_ns = t_ns
         return t_ns, energy_j
 
-    def _begin_anew(self, now_ns: int) -> None:
+    def _reconnect(self, now_ns: int) -> None:
         """After silence. Its clock and its total begin at 0: the times go on where the host's clock says; the total is
         passed on as it is, so that an interval across the break is refused.
         """

@@ -82,7 +82,7 @@ def read_registers(client: ModbusClient, profile: ModbusProfile, device: int) ->
         raise
     except Exception as error:
         client.close()
-        raise OSError(_words(error)) from error
+        raise OSError(_message(error)) from error
     if answer.isError():
         raise OSError(f"the instrument refused: exception {getattr(answer, 'exception_code', '?')}")
     if len(answer.registers) != count:
@@ -90,6 +90,6 @@ def read_registers(client: ModbusClient, profile: ModbusProfile, device: int) ->
     return list(answer.registers)
 
 
-def _words(error: Exception) -> str:
+def _message(error: Exception) -> str:
     text = str(error)
     return "no valid answer" if "No response received" in text else f"{type(error).__name__}: {text}"

@@ -129,7 +129,7 @@ class Monsoon(StreamingMeter[MonsoonLink, bytes]):
         self._scales = _scales(link, self._model, self._output)
         link.start(CALIBRATION_MS)
 
-    def _begin_anew(self) -> None:
+    def _reconnect(self) -> None:
         self._link = self._open_link(self._serial)
         self._begin(self._link)
         self._calibration = Calibration()

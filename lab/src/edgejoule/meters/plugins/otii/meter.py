@@ -177,7 +177,7 @@ class Otii(StreamingMeter[OtiiClient, bool]):
         self._new = {name: (np.empty(0), np.empty(0)) for name in ("mc", "mv")}
         self._offset_ns = self._heard_ns = self._unanswered = 0
 
-    def _begin_anew(self) -> None:
+    def _reconnect(self) -> None:
         """A new recording begins at 0: its times go on where the host's clock says."""
         heard_ns = self._heard_ns
         self._begin()

@@ -206,7 +206,7 @@ class Ppk2(StreamingMeter[Port, bytes]):
         assert self._modifiers is not None
         return (self._voltage_v or 0.0) if self._mode == "source" else self._modifiers.vdd_v
 
-    def _begin_anew(self) -> None:
+    def _reconnect(self) -> None:
         if (name := self._place()) is not None:
             self._link = self._open_port(name, _SETTINGS)
             self._begin(self._link)

@@ -49,7 +49,7 @@ class Shelly(PlugMeter):
         """The device's own name, and the component that is read."""
         device = json_object(self._fetch(f"http://{self.host}/shelly"))
         kinds = components(device)
-        self._place = self._found(kinds)
+        self._place = self._locate(kinds)
         label = device.get("app") or device.get("model") or device.get("type")
         return f"Shelly {label}, {self._place[0]},"
 
@@ -60,7 +60,7 @@ class Shelly(PlugMeter):
         assert self._place is not None, "identified"
         return self._read_at(*self._place)
 
-    def _found(self, kinds: tuple[str, ...]) -> tuple[str, ValuePlace]:
+    def _locate(self, kinds: tuple[str, ...]) -> tuple[str, ValuePlace]:
         if self._component is not None:
             kind, number = self._component
             if kind not in kinds:
