@@ -240,7 +240,7 @@ def test_what_cannot_be_of_a_federation_is_refused(old: str, new: str, key: str,
 def test_runs_on_a_federation_share_no_load(tmp_path: Path) -> None:
     spec = tmp_path / "experiment.toml"
     spec.write_text(SPEC + SHARES)
-    with pytest.raises(SpecError, match="each run has a load of its own"):
+    with pytest.raises(SpecError, match="a federation needs load"):
         load_spec(spec, ["design.load=block", "fixed.workload=workloadc"])
 
 

@@ -131,7 +131,7 @@ def test_modelled_values_with_what_the_model_resolves_get_letters_by_it() -> Non
     parts = analyse(modelled(), "energy_j.modelled", ["database"], by="workload", min_ratio=1.77).analyses
     assert [group.letters for group in parts["W0"].groups] == ["a", "a"]
     assert [group.letters for group in parts["W2"].groups] == ["a", "b"]
-    assert "as far as a model that resolves 1.77× can tell" in verdict(parts["W2"])
+    assert "as far as a model that resolves 1.77× shows" in verdict(parts["W2"])
 
 
 def test_the_caller_can_say_that_a_response_is_modelled_or_that_it_is_not() -> None:

@@ -34,7 +34,7 @@ _STAND_IN_HEAP_MB = 256
 _STAND_IN_LOG = tuple(
     f"-Dorg.slf4j.simpleLogger.{s}" for s in ("showDateTime=true", "log.de.bwaldvogel.mongo.wire=warn")
 )
-_STAND_IN_SUMMARY = "a stand-in for MongoDB in tests (mongo-java-server): what it costs says nothing of MongoDB"
+_STAND_IN_SUMMARY = "a stand-in for MongoDB in tests (mongo-java-server): its costs are not those of MongoDB"
 _MISSING = "no mongod on the PATH (MongoDB is not in Debian: install it yourself)"
 #: serverStatus of 8.0 and newer, and before.
 _RUNNING = (
@@ -50,7 +50,7 @@ class MongoDB(DatabaseServer):
     """Starts one process: mongod or its stand-in."""
 
     name = "mongodb"
-    summary = "MongoDB: documents in B-trees with a journal (WiredTiger), in a process of its own"
+    summary = "MongoDB: documents in B-trees with a journal (WiredTiger), in a separate process"
     options: ClassVar[Mapping[str, Option]] = {
         "server": Option(
             "mongod; stand-in: mongo-java-server, for tests; empty: mongod where there is one", "",

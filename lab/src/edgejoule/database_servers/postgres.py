@@ -61,7 +61,7 @@ class Postgres(DatabaseServer):
     """Starts a postmaster, which starts a process for every client; with Citus one postmaster for each node."""
 
     name = "postgres"
-    summary = "PostgreSQL: heap tables and B-trees with a write-ahead log, in processes of its own"
+    summary = "PostgreSQL: heap tables and B-trees with a write-ahead log, in separate processes"
     options: ClassVar[Mapping[str, Option]] = {
         "shared_buffers": Option("memory for pages", "128MB"),
         "synchronous_commit": Option("off: acknowledged before it is synced", "on", ("on", "off", "local")),

@@ -51,7 +51,7 @@ class Redis(DatabaseServer):
     """Starts one process, which forks another while it writes a snapshot or rewrites its log."""
 
     name = "redis"
-    summary = "Redis: hash tables in memory, in a process of its own"
+    summary = "Redis: hash tables in memory, in a separate process"
     options: ClassVar[Mapping[str, Option]] = {
         "persistence": Option(
             "none; rdb: snapshots, as Redis has them by default; aof-no, aof-everysec, aof-always: every write in a "

@@ -266,7 +266,7 @@ def _floor_note(result: Result) -> Iterator[str]:
         low, high = (ratio(end) for end in floor.ratio_ci)
         yield (
             f"Noise floor: {share_words(floor.share)}. The control takes {ratio(floor.ratio)}× [{low}, {high}] "
-            "of its own command; smaller differences are noise."
+            "the energy of the command that it repeats; smaller differences are noise."
         )
 
 

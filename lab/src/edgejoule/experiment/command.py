@@ -90,8 +90,8 @@ class CommandWorkload(BaseModel):
     )
     servers: list[str] = Field(
         default_factory=list,
-        description="of the federation: the command runs on all of them at once, on each with a {data} and a "
-        "{block_seed} of its own; default: on the first server",
+        description="of the federation: the command runs on all of them at once, each with its own {data} and "
+        "{block_seed}; default: on the first server",
     )
     per_server: dict[str, dict[str, Level]] = Field(
         default_factory=dict, description="server -> what its command has for a placeholder, instead of the setting"

@@ -124,7 +124,7 @@ def _servers_of_command(spec: Spec, workload: str, command: CommandWorkload) -> 
     if spec.federation and command.servers not in ([], list(spec.servers)[:1]):
         yield (
             f"workloads.{workload}.servers",
-            "with [federation] the servers are machines of their own, and a command runs on this one, the first",
+            "with [federation] the servers are separate machines, and a command runs on this one, the first",
         )
     if len(command.servers) > 1 and spec.meter.run_s_min != 0:
         yield (

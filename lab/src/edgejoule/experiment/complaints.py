@@ -179,7 +179,7 @@ def _sequential(spec: Spec) -> Iterator[Complaint]:
     if declared.budget_s is not None and declared.kind != "stein":
         yield f"{key}.budget_s", f"belongs to stein, and the kind is {declared.kind}"
     if spec.design.load != "run":
-        yield key, "looks count replications, and runs that share a load are none"
+        yield key, "looks count replications, and runs that share a load are not replications"
     replications = spec.design.replications
     if declared.looks is not None:
         yield from ((f"{key}.looks", message) for message in _wrong_looks(declared.looks, replications))
@@ -223,7 +223,7 @@ def _servers(spec: Spec) -> Iterator[Complaint]:
     if spec.design.load != "run":
         yield (
             "design.load",
-            "the servers learn and compact between runs: on a federation each run has a load of its own",
+            'the servers learn and compact between runs: a federation needs load = "run"',
         )
     if spec.meter.prefer:
         yield "meter.prefer", "each server has its meter: a share of this machine its watts, a machine its own"
@@ -239,7 +239,7 @@ def _servers(spec: Spec) -> Iterator[Complaint]:
                 yield f"servers.{name}", f"{key} is missing"
         for key, given in (("meter", server.meter), ("options", server.options)):
             if given and not spec.federation:
-                yield f"servers.{name}.{key}", "belongs to a machine of its own, with [federation]"
+                yield f"servers.{name}.{key}", "belongs to a separate machine and needs [federation]"
         if spec.federation and not server.meter:
             yield f"servers.{name}", "meter is missing: a name as in `edgejoule meters`"
 
@@ -255,7 +255,7 @@ def _network(spec: Spec) -> Iterator[Complaint]:
             elif spec.federation:
                 yield (
                     f"{table}.{name}",
-                    "with [federation] the servers are machines of their own, and so is the network",
+                    "with [federation] the servers are separate machines with a real network",
                 )
             elif not spec.servers:
                 yield f"{table}.{name}", "no servers whose network it is: describe them, [servers.NAME]"

@@ -83,7 +83,7 @@ class Design(_Strict):
     replications: int = Field(default=5, ge=1, le=10_000, description="runs of every cell")
     order: Literal["randomised-blocks", "as-written", "one-after-another"] = Field(
         default="randomised-blocks",
-        description="randomised-blocks: every block in an order of its own; one-after-another: all replications of a "
+        description="randomised-blocks: every block in random order; one-after-another: all replications of a "
         "cell before the next cell, for commands with differing setup or cleanup",
     )
     seed: int = Field(
@@ -128,8 +128,8 @@ class Timing(_Strict):
     )
     marker: bool | None = Field(
         default=None,
-        description="a burst of load in a known pattern before and after each run, to be found in its traces; default: "
-        "where the clock of a meter is not this host's",
+        description="a burst of load in a known pattern before and after each run, visible in its traces; default: "
+        "true if the clock of a meter is not this host's",
     )
     calibration_s: int = Field(default=10, ge=1, le=36_000, description="load curve: full load, to learn the rate")
     level_s: int = Field(default=10, ge=1, le=36_000, description="load curve: time at each level")
@@ -168,12 +168,12 @@ class ServerSpec(_Strict):
     busy_w: float | None = Field(default=None, gt=0, description="W above idle while its share is busy, declared")
     idle_w: float | None = Field(default=None, ge=0, description="W when idle, declared")
     slots: int = Field(default=1, ge=1, le=64, description="jobs of other servers that it runs at a time")
-    meter: str | None = Field(default=None, description="of a machine of its own: the meter of its supply")
+    meter: str | None = Field(default=None, description="of a separate machine: the meter of its supply")
     options: dict[str, Level] = Field(default_factory=dict, description="of that meter")
 
 
 class FederationAt(_Strict):
-    """A federation that runs already, on machines of their own, this one among them."""
+    """A federation that runs already, on separate machines, this one among them."""
 
     control: str = Field(description="this machine's ecod for operators: its control_socket")
     settings: str = Field(

@@ -121,7 +121,7 @@ def _at(table: str, row: int | None, run: int | None = None) -> Iterator[None]:
 def _factor(name: object) -> str:
     """Returns the name of a factor, which a damaged bundle may hold as bytes."""
     if not isinstance(name, str):
-        raise ContentError(f"levels.factor: expected a text, found {name!r}")
+        raise ContentError(f"levels.factor: expected a text, got {name!r}")
     return name
 
 

@@ -10,7 +10,7 @@ from edgejoule.errors import UsageError
 def checked_number(meter: str, key: str, value: Any, least: float, most: float) -> float:
     """A number from least to most. Raises UsageError."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise UsageError(f"{meter}: {key}: expected a number from {least:g} to {most:g}, found {value!r}")
+        raise UsageError(f"{meter}: {key}: expected a number from {least:g} to {most:g}, got {value!r}")
     return float(value)
 
 

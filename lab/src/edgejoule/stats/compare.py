@@ -251,8 +251,8 @@ def notes_on_models(options: Options) -> list[str]:
     if not options.modelled:
         return []
     notes = [
-        f"{options.response} is modelled, not measured: F, p and the intervals tell how the model's inputs vary "
-        "between runs, and know nothing of the model's own error"
+        f"{options.response} is modelled, not measured: F, p and the intervals show how the model's inputs vary "
+        "between runs, not the model's error"
     ]
     if not options.judged:
         notes.append(

@@ -198,8 +198,8 @@ def _effects(
         ).astype(np.float64)
         if np.linalg.matrix_rank(columns) < columns.shape[1] - 1:
             raise DataError(
-                f"some cells never share a {loads.unit.name} with the others, so the loads and the cells cannot be "
-                "told apart; leave out the level that ran on loads of its own"
+                f"some cells never share a {loads.unit.name} with the others, so the effects of loads and cells "
+                "cannot be separated; leave out the level that ran on separate loads"
             )
         solve = np.linalg.pinv(columns)
         by_unit, by_cell = solve[: own_units.size], solve[own_units.size :]

@@ -122,7 +122,7 @@ def _best(analysis: AnalysisResult) -> str:
         return f"{text}but no groups are called different without --min-ratio, the ratio that the model resolves"
     text += _distinguished(significant, len(against), "above" if highest else "below")
     if analysis.modelled:
-        text += f", as far as a model that resolves {analysis.min_ratio:g}× can tell"
+        text += f", as far as a model that resolves {analysis.min_ratio:g}× shows"
     if analysis.to_best and analysis.to_best[0].is_best and significant < len(against):
         text += ", yet the best by Hsu's comparison"
     too_close = sum(not pair.significant and pair.p_adj < analysis.alpha for pair in against)

@@ -164,7 +164,7 @@ def measure_idle(meter: Meter, least_s: float = IDLE_POWER_S) -> Energy:
 
 def _idle_now(timing: Timing, meter: Meter) -> tuple[IdlePower | None, str | None]:
     if meter.method is Method.MODELLED:
-        return None, f"{meter.name} is a model: its idle power says nothing"
+        return None, f"{meter.name} is a model: its idle power is no measurement"
     result = measure_idle(meter, max(IDLE_POWER_S, timing.idle_s))
     if result.power_mean_w is None:
         return None, f"{meter.name} gave no idle power: {result.missing_reason}"

@@ -23,7 +23,7 @@ def checked_host(meter: str, host: str | None) -> str | None:
     """An option `host` (name or address, with a port or without). Raises UsageError for anything else."""
     if host is None or (isinstance(host, str) and _HOST.fullmatch(host)):
         return host
-    raise UsageError(f"{meter}: host: expected a name or address, with :PORT or without, found {host!r}")
+    raise UsageError(f"{meter}: host: expected a name or address, with :PORT or without, got {host!r}")
 
 
 def fetcher(user: str | None = None, password: str | None = None) -> FetchText:
@@ -50,9 +50,9 @@ def json_object(text: str) -> dict[str, Any]:
     try:
         result = json.loads(text, parse_float=str)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"expected JSON, found {text[:40]!r}") from error
+        raise ValueError(f"expected JSON, got {text[:40]!r}") from error
     if not isinstance(result, dict):
-        raise ValueError(f"expected a JSON object, found {text[:40]!r}")
+        raise ValueError(f"expected a JSON object, got {text[:40]!r}")
     return result
 
 
@@ -63,5 +63,5 @@ def number_at(reply: dict[str, Any], *keys: str) -> tuple[float, float]:
         value = value.get(key) if isinstance(value, dict) else None
     text = str(value)
     if isinstance(value, bool) or not re.fullmatch(r"-?\d+(\.\d+)?", text):
-        raise ValueError(f"expected a number under {'.'.join(keys)}, found {text[:40]}")
+        raise ValueError(f"expected a number under {'.'.join(keys)}, got {text[:40]}")
     return float(text), 10.0 ** -len(text.partition(".")[2])

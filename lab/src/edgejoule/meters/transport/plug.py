@@ -45,7 +45,7 @@ class PlugMeter(ABC):
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         if quantity not in QUANTITIES:
-            raise UsageError(f"{self.name}: quantity: expected {' or '.join(QUANTITIES)}, found {quantity!r}")
+            raise UsageError(f"{self.name}: quantity: expected {' or '.join(QUANTITIES)}, got {quantity!r}")
         self.host = checked_host(self.name, host)
         self.quantity = quantity
         self._accuracy_rel = checked_number(self.name, "accuracy_rel", accuracy_rel, 1e-6, 1)

@@ -37,7 +37,7 @@ class DeclaredPower:
     def facts(self) -> Mapping[str, Sequence[str]]:
         """Returns the limits of the figures' validity."""
         return {
-            "prediction interval": [f"±{INTERVAL_REL:.0%} at k=2: the watts are declared, nobody measured them here"],
+            "prediction interval": [f"±{INTERVAL_REL:.0%} at k=2: the watts are declared, not measured"],
             "not modelled": ["energy of bytes on the link; memory, storage; frequency and temperature"],
         }
 

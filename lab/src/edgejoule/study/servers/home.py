@@ -206,7 +206,7 @@ class _Machines:
         pass
 
     def decide_by(self, policy: str, link: Link | None) -> None:
-        assert link is None, "machines of their own have their own network"
+        assert link is None, "separate machines have their own network"
         self._control.set_policy(policy)
         self._control.await_idle()
 

@@ -74,8 +74,8 @@ class ServersMeter:
             for channel in own:
                 if channel.clock is not Clock.HOST_MONOTONIC:
                     raise MeterError(
-                        f"server {server}: {meter.name} reports times of its own clock; of several servers' meters "
-                        "each is to be read on this host's clock"
+                        f"server {server}: {meter.name} reports the times of another clock; with several servers "
+                        "every meter must use this host's clock"
                     )
                 name = server if len(own) == 1 else f"{server} {channel.name}"
                 self._names[server, channel.name] = name

@@ -149,7 +149,7 @@ class Hwmon(FileMeter[Rail]):
         known = CHIPS.get(rail.chip)
         if known is None or (rail.shunt_ohm is None and self._accuracy_rel is not None):
             if self._accuracy_rel is None:
-                raise MeterError(f"how exact {rail.chip} is is not known here: give the option accuracy_rel")
+                raise MeterError(f"the accuracy of {rail.chip} is not known: give the option accuracy_rel")
             return ChipAccuracy(self._accuracy_rel / math.sqrt(3), 0.0, 1e-6)
         if not rail.shunt_ohm:
             raise MeterError(f"{rail.folder} does not report its shunt: give the option accuracy_rel")
@@ -201,5 +201,5 @@ def _power_w(rail: Rail, read: ReadText) -> float:
 def _number(text: str) -> int:
     digits = text.strip()
     if not digits.removeprefix("-").isdecimal():
-        raise ValueError(f"expected a whole number, found {text[:40]!r}")
+        raise ValueError(f"expected a whole number, got {text[:40]!r}")
     return int(digits)

@@ -74,7 +74,7 @@ class ModbusProfile(Strict):
     def _check(self) -> Self:
         names = [channel.name for channel in self.channels]
         if len(set(names)) < len(names):
-            raise ValueError(f"channels: each needs its own name, found {', '.join(names)}")
+            raise ValueError(f"channels: each needs its own name, got {', '.join(names)}")
         if len({(channel.domain, channel.is_energy) for channel in self.channels}) > len(
             {channel.domain for channel in self.channels}
         ):

@@ -49,7 +49,7 @@ class Nvml:
     ) -> None:
         numbers = () if gpu is None else comma_separated(str(gpu))
         if not all(number.isdecimal() for number in numbers) or (gpu is not None and not numbers):
-            raise UsageError(f"nvml: gpu: expected the number of a card, or several with commas, found {gpu!r}")
+            raise UsageError(f"nvml: gpu: expected the number of a card, or several with commas, got {gpu!r}")
         self._numbers = tuple(map(int, numbers))
         self._library = library
         self._clock_ns = clock_ns

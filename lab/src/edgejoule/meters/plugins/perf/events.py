@@ -111,7 +111,7 @@ def find_events(root: Path, read: ReadText, packages: Path) -> list[PerfEvent]:
         unit = read(root / "events" / f"{name}.unit").strip()
         scale_j = float(read(root / "events" / f"{name}.scale"))
         if unit != "Joules" or not (math.isfinite(scale_j) and scale_j > 0):
-            raise ValueError(f"{name}: expected a scale in Joules, found {scale_j} {unit[:20]}")
+            raise ValueError(f"{name}: expected a scale in Joules, got {scale_j} {unit[:20]}")
         config = _config(name, read(root / "events" / name))
         for cpu in cpus:
             package = int(read(packages / f"cpu{cpu}" / "topology" / "physical_package_id"))
@@ -134,5 +134,5 @@ def _cpus(mask: str) -> list[int]:
 def _config(name: str, text: str) -> int:
     matched = re.fullmatch(r"event=(0x[0-9a-fA-F]+)", text.strip())
     if not matched:
-        raise ValueError(f"{name}: expected event=0x..., found {text.strip()[:40]!r}")
+        raise ValueError(f"{name}: expected event=0x..., got {text.strip()[:40]!r}")
     return int(matched[1], 16)

@@ -20,10 +20,10 @@ def rail_powers_w(text: str) -> dict[str, float]:
     for line in text.strip().splitlines():
         matched = _LINE.fullmatch(line)
         if not matched or matched[2] != matched[4]:
-            raise ValueError(f"expected a line like 'VDD_CORE_V volt(15)=0.7209V', found {line.strip()[:60]!r}")
+            raise ValueError(f"expected a line like 'VDD_CORE_V volt(15)=0.7209V', got {line.strip()[:60]!r}")
         read[matched[2]][matched[1]] = float(matched[3])
     volts = {name: volt for name, volt in read["V"].items() if name not in _WITHOUT_CURRENT}
     if not volts or volts.keys() != read["A"].keys():
         odd = sorted(volts.keys() ^ read["A"].keys())
-        raise ValueError(f"expected a voltage and a current of every rail, found half of {', '.join(odd) or 'none'}")
+        raise ValueError(f"expected a voltage and a current of every rail, got half of {', '.join(odd) or 'none'}")
     return {name: ampere * volts[name] for name, ampere in read["A"].items()}

@@ -77,9 +77,9 @@ class Profile(Strict):
         use = [point.utilisation for point in self.cpu]
         power = [point.power_w for point in self.cpu]
         if use[0] != 0 or use[-1] != 1 or any(a >= b for a, b in pairwise(use)):
-            raise ValueError(f"cpu: utilisation must rise strictly from 0 to 1, found {use}")
+            raise ValueError(f"cpu: utilisation must rise strictly from 0 to 1, got {use}")
         if any(a > b for a, b in pairwise(power)):
-            raise ValueError(f"cpu: power_w must not fall as utilisation rises, found {power}")
+            raise ValueError(f"cpu: power_w must not fall as utilisation rises, got {power}")
         for figure in (*self.cpu, self.storage, self.network):
             if figure is not None and figure.source not in self.sources:
                 raise ValueError(f"source {figure.source!r} is not among the sources ({', '.join(self.sources)})")

@@ -84,6 +84,6 @@ def parse_cpu(text: str) -> tuple[int, float]:
     cpus = text.count("\ncpu")
     fields = text.split("\n", 1)[0].split()
     if not fields or fields[0] != "cpu" or len(fields) < 6 or cpus == 0:
-        raise ValueError(f"/proc/stat: expected a line of CPU times first, found {text[:40]!r}")
+        raise ValueError(f"/proc/stat: expected a line of CPU times first, got {text[:40]!r}")
     steal = int(fields[8]) if len(fields) > 8 else 0
     return cpus, (int(fields[4]) + int(fields[5]) + steal) * TICK_S

@@ -157,7 +157,7 @@ class Rapl(FileMeter[Zone]):
 def _read_uj(zone: Zone, read: ReadText) -> int:
     text = read(zone.energy_path).strip()
     if not text.isdecimal():
-        raise ValueError(f"expected a number of µJ, found {text[:40]!r}")
+        raise ValueError(f"expected a number of µJ, got {text[:40]!r}")
     value_uj = int(text)
     if value_uj > zone.range_uj:
         raise ValueError(f"{value_uj} µJ is above the counter's range of {zone.range_uj} µJ")

@@ -73,5 +73,5 @@ def _zone(path: Path, package: str, part: str | None, read: ReadText) -> Zone | 
         return None
     range_uj = int(read(path / "max_energy_range_uj"))
     if range_uj <= 0:
-        raise ValueError(f"{path / 'max_energy_range_uj'}: expected a positive number of µJ, found {range_uj}")
+        raise ValueError(f"{path / 'max_energy_range_uj'}: expected a positive number of µJ, got {range_uj}")
     return Zone(path, label if part is None else f"{label}-{package}", domain, range_uj)

@@ -94,5 +94,5 @@ class Shelly(PlugMeter):
 def _checked_component(text: str) -> tuple[str, int]:
     kind, _, number = str(text).partition(":")
     if kind not in PLACES or not number.isdecimal():
-        raise UsageError(f"shelly: component: expected KIND:ID with one of {', '.join(PLACES)}, found {text!r}")
+        raise UsageError(f"shelly: component: expected KIND:ID with one of {', '.join(PLACES)}, got {text!r}")
     return kind, int(number)

@@ -38,7 +38,7 @@ class Um25c:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if port is not None and not isinstance(port, str):
-            raise UsageError(f"um25c: port: expected a name such as /dev/rfcomm0, found {port!r}")
+            raise UsageError(f"um25c: port: expected a name such as /dev/rfcomm0, got {port!r}")
         self._name = port
         self._open_port = open_port
         self._clock_ns = clock_ns
