@@ -80,7 +80,7 @@ def test_the_same_speed_goes_on_to_the_next_look(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.db", create=True) as store:
         taken = sequential.take(store, measured(store, spec(**SPENDING), 3, ratio=1.0), 1)
     assert (taken.decided, taken.total) == (False, 9)
-    assert "goes on to 6" in taken.words
+    assert "continues to 6" in taken.words
 
 
 def test_nothing_is_compared_between_looks(tmp_path: Path) -> None:

@@ -800,7 +800,7 @@ def test_only_some_cells_are_done_now_and_the_others_later(bench: Bench) -> None
         assert bench.finished() == before
     second = bench("run", "experiment.toml", "--only", "database=sqlite")
     finished(second)
-    assert "goes on with experiment 1 of this spec (2 of 4 runs finished)" in second.stdout
+    assert "continues experiment 1 of this spec (2 of 4 runs finished)" in second.stdout
     assert bench.counts() == {"finished": 4}
     assert {index: run for index, run in bench.finished().items() if index in before} == before
     third = bench("run", "experiment.toml", "--only", "database=sqlite")

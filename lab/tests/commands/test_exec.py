@@ -265,7 +265,7 @@ def test_an_interrupted_study_goes_on_with_resume(tmp_path: Path, monkeypatch: p
         time.sleep(0.1)
     done.send_signal(signal.SIGINT)
     _, message = done.communicate(timeout=30)
-    assert (done.returncode, "--resume goes on" in message) == (130, True), message
+    assert (done.returncode, "--resume continues" in message) == (130, True), message
     before = _finished(store)
     arguments[1:1] = ["--resume"]
     assert edgejoule(tmp_path, *arguments).returncode in (0, 3)

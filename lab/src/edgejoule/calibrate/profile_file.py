@@ -68,7 +68,7 @@ def write_profile(text: str, target: Path) -> None:
 def _head(fitted: Fitted, about: Circumstances) -> dict[str, Any]:
     machine = about.machine
     board = machine.get("board") or machine.get("processor") or about.name
-    beyond = "" if fitted.low < 0.02 and fitted.high > 0.98 else "; beyond it the table goes on as its last piece does"
+    beyond = "" if fitted.low < 0.02 and fitted.high > 0.98 else "; beyond it the table continues its last piece"
     reason = (
         f"k=2 from this calibration: ±{fitted.scatter_rel:.1%} by how far stages lie off a model without them, "
         f"±{fitted.interpolation_rel:.1%} between and beyond the table's points, ±{fitted.meter_rel:.1%} of the meter"

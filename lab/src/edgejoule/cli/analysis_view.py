@@ -155,7 +155,7 @@ def _look_text(sequential: LookTaken, alpha: float) -> str:
         return text + "This was the last look."
     if sequential.stop:
         return text + "All are decided: stop."
-    return text + f"Go on to {looks.runs[sequential.look]} replications."
+    return text + f"Continue to {looks.runs[sequential.look]} replications."
 
 
 def _precision_text(precision: Precision, scale: Scale) -> list[str]:

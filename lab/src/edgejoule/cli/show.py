@@ -89,7 +89,7 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
     out.print(Text(f"{stored.name} ({stored.id}), {stored.begun}: {stored.question}", style="bold"))
     out.print(stored.energy_words, markup=False)
     if not stored.finished:
-        out.print(f"Not complete: {stored.progress}; `edgejoule run SPEC --resume` goes on.", markup=False)
+        out.print(f"Not complete: {stored.progress}; `edgejoule run SPEC --resume` continues.", markup=False)
     if run_number is not None:
         for run in runs:
             _print_run(run, [e for e in events[run.id] if e["event"] == "database"])

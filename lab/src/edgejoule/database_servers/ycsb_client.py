@@ -172,7 +172,7 @@ class YcsbClient:
             raise DatabaseError(f"YCSB's client was stopped{self._because()}")
         if code or done is None:
             exceptions = [line for line in output if "Exception" in line or "Error" in line]
-            last = next(iter([*exceptions, *reversed(output)]), "it said nothing")
+            last = next(iter([*exceptions, *reversed(output)]), "it printed no message")
             raise DatabaseError(f"YCSB's client ended with code {code}{self._because() or f': {last}'}")
         end = self._end(report, done, folder)
         if complained := complaint(

@@ -232,7 +232,7 @@ def _failure(events: Sequence[Event], code: int, output: str) -> str:
     error = next((e for e in events if e["event"] == "error"), None)
     if error:
         return str(error["message"])
-    last = output.strip().splitlines()[-1] if output.strip() else "it said nothing"
+    last = output.strip().splitlines()[-1] if output.strip() else "it printed no message"
     how = f"was killed by signal {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
     return f"the driver {how}: {last}"
 

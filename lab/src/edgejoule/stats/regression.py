@@ -124,7 +124,7 @@ def regression(
         if name not in table:
             raise UsageError(f"no column {name!r}; {nearest(name, table)}")
     if y == x:
-        raise UsageError(f"a line of {y} on itself says nothing; name another column")
+        raise UsageError(f"a line of {y} on itself is trivial; name another column")
     rows, notes = complete_rows(table, [y, x, *factors, *more])
     ys, xs = as_numbers(table[y], rows, y), as_numbers(table[x], rows, x)
     grouping = [Factor.of(name, [table[name][row] for row in rows]) for name in factors]

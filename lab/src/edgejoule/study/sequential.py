@@ -126,7 +126,7 @@ def _spend(findings: Findings, spec: Spec, look: int) -> InterimLook:
     last = look == len(plan.runs)
     runs, most, level = plan.runs[look - 1], plan.runs[-1], plan.level[look - 1]
     outcome = "is decided, so the study stops" if decided else "is not decided"
-    after = "" if decided or last else f", so it goes on to {plan.runs[look]}"
+    after = "" if decided or last else f", so it continues to {plan.runs[look]}"
     message = (
         f"look {look} of {len(plan.runs)}, after {runs} of {most} replications at level {level:.4g}: which "
         f"{findings.subject} is best {outcome if not last or decided else 'stays open'}{after}"

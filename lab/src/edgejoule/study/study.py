@@ -403,7 +403,7 @@ def _to_repeat(store: Store, study: Study) -> Experiment:
         )
     result = store.latest_of(study.spec)
     if result is None or not result.finished:
-        raise UsageError(f"--rerun-flagged: {store.path} holds no finished experiment of this spec; --resume goes on")
+        raise UsageError(f"--rerun-flagged: {store.path} holds no finished experiment of this spec; --resume continues")
     if not any(run.conditions for run in store.runs(result.id)):
         raise UsageError(f"--rerun-flagged: no run of experiment {result.id} is flagged for its conditions")
     return _same(result, study)
@@ -421,10 +421,10 @@ def continuation(store: Store, study: Study, *, partial: bool) -> tuple[bool, st
     if store.unfinished(study.spec) is None:
         return False, f"begins another experiment: {name} is finished and stays as it is" if partial else None
     if not partial:
-        return False, f"begins another experiment: {name} is not finished; --resume goes on with it"
+        return False, f"begins another experiment: {name} is not finished; --resume continues it"
     if changed := _changed(latest, study):
         return False, f"begins another experiment: {name} had another {', '.join(changed)}"
-    return True, f"goes on with {name}"
+    return True, f"continues {name}"
 
 
 def _changed(stored: Experiment, study: Study) -> list[str]:
@@ -450,7 +450,7 @@ def _how_far(store: Store, experiment: Experiment | None) -> str:
     counts = store.find(str(experiment.id)).counts
     return (
         f"interrupted: {count(counts.get('finished', 0), 'run')} stored, {counts.get('planned', 0)} left; "
-        "the same command with --resume goes on"
+        "the same command with --resume continues"
     )
 
 
