@@ -75,7 +75,7 @@ def work(arch: str, command: str, store: str, path: Path, workload: str = "workl
     return events(arch, command, store, *arguments)[-1]
 
 
-def assert_all_rows_were_found_and_right(end: Event, operations: int = 2000) -> None:
+def assert_all_rows_are_present_and_right(end: Event, operations: int = 2000) -> None:
     assert end["operations"] == operations
     assert (end["failures"], end["not_found"], end["verify_failures"]) == (0, 0, 0)
     assert any(
@@ -117,7 +117,7 @@ def test_the_folder_to_copy_holds_the_workloads_and_needs_only_the_c_library(arc
 @pytest.mark.parametrize("store", STORES)
 def test_workload_a_finds_every_row_as_it_was_written(arch: str, store: str, tmp_path: Path) -> None:
     assert work(arch, "load", store, tmp_path / "data")["operations"] == 1000
-    assert_all_rows_were_found_and_right(work(arch, "run", store, tmp_path / "data"))
+    assert_all_rows_are_present_and_right(work(arch, "run", store, tmp_path / "data"))
 
 
 @on_every_board
@@ -128,7 +128,7 @@ def test_databases_move_between_a_board_and_this_machine(arch: str, store: str, 
     for writer, reader in [(arch, "native"), ("native", arch)]:
         path = tmp_path / f"written-by-{writer}"
         work(writer, "load", store, path)
-        assert_all_rows_were_found_and_right(work(reader, "run", store, path, "workloadc"))
+        assert_all_rows_are_present_and_right(work(reader, "run", store, path, "workloadc"))
 
 
 def test_a_file_of_lmdb_from_a_machine_of_another_word_size_is_refused(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_keys_beyond_32_bits_are_loaded_where_they_belong(arch: str, tmp_path: P
     arguments += ["-p", "insertcount=1000", "-p", "operationcount=2000", "-p", "requestdistribution=uniform"]
     arguments += ["-p", f"sqlite.path={tmp_path / 'data'}", "-p", "dataintegrity=true", "--seed", "5"]
     assert events(arch, "load", "sqlite", *arguments)[-1]["operations"] == 1000
-    assert_all_rows_were_found_and_right(events("native", "run", "sqlite", *arguments)[-1])
+    assert_all_rows_are_present_and_right(events("native", "run", "sqlite", *arguments)[-1])
 
 
 @on_every_board

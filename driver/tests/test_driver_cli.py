@@ -506,7 +506,7 @@ def test_no_output_overwrites_an_input(tmp_path: Path, output: list[str], data: 
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_outputs_into_files_of_their_own_and_into_none_are_taken(tmp_path: Path) -> None:
+def test_outputs_may_be_separate_files_or_none(tmp_path: Path) -> None:
     for outputs in (["--record", "r", "-json", "j"], ["--record", "/dev/null", "-json", "/dev/null"]):
         assert drive("run", "-db", "noop", *SMALL, *outputs, "-p", "exportfile=e", cwd=tmp_path).returncode == 0
 

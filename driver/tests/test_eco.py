@@ -102,7 +102,7 @@ def test_a_run_that_does_not_ask_for_eco_says_nothing_of_it(tmp_path: Path) -> N
         (["rocksdb.eco_settings=broken.toml"], "broken.toml:1: workers: unknown key"),
     ],
 )
-def test_what_cannot_be_is_refused(options: list[str], said: str, tmp_path: Path) -> None:
+def test_impossible_settings_are_refused(options: list[str], said: str, tmp_path: Path) -> None:
     (tmp_path / "broken.toml").write_text('workers = "a:1"\n')
     done = drive("load", "-P", "workloada", *arguments(tmp_path / "data", *options), "--quiet", cwd=tmp_path)
     assert done.returncode != 0

@@ -182,7 +182,7 @@ def test_the_writer_beside_db_bench_s_readers_must_write(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("share", ["-0.1", "1.1", "nan", "half"])
-def test_a_share_that_is_none_is_refused(share: str) -> None:
+def test_an_invalid_share_is_refused(share: str) -> None:
     done = drive(
         "run",
         "-db",

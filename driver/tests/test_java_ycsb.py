@@ -199,7 +199,7 @@ def check(case: Case, folder: Path) -> None:
     for name, mutant in case.mutants.items():
         rejected = compare(expected, mutant())
         report(f"  mutant: {name}", rejected)
-        assert rejected.p < REJECTED, f"the mutant is not told from the driver: {name}: {rejected}"
+        assert rejected.p < REJECTED, f"the mutant is not distinguished from the driver: {name}: {rejected}"
     assert comparison.p > ACCEPTED, f"{case.name}: {comparison}"
 
 

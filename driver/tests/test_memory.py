@@ -19,7 +19,7 @@ MEBIBYTE = 1 << 20
 # of ten million records is five times as much.
 SLACK_BYTES = 2 * MEBIBYTE
 
-TOLD = ["--seed", "1", "--quiet", "-json", "-"]
+FIXED = ["--seed", "1", "--quiet", "-json", "-"]
 
 
 def end_of(done: subprocess.CompletedProcess[str]) -> Event:
@@ -33,7 +33,7 @@ def end_of(done: subprocess.CompletedProcess[str]) -> Event:
 def rss_peak_bytes(command: str, records: int, *arguments: str) -> int:
     counts = ["-p", f"recordcount={records}", "-p", f"operationcount={records}"]
     small = ["-p", "fieldcount=1", "-p", "fieldlength=10"]
-    end = end_of(drive(command, "-db", "noop", "-P", "workloadd", *counts, *small, *arguments, *TOLD))
+    end = end_of(drive(command, "-db", "noop", "-P", "workloadd", *counts, *small, *arguments, *FIXED))
     assert end["operations"] == records
     return int(end["rss_peak_bytes"])
 
@@ -88,7 +88,7 @@ class MemoryLimit:
 
     def run(self, *arguments: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
         enter = ("sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self._group / "cgroup.procs"))
-        return drive(*arguments, *TOLD, starter=enter, timeout_s=timeout_s)
+        return drive(*arguments, *FIXED, starter=enter, timeout_s=timeout_s)
 
     @property
     def peak_bytes(self) -> int:
@@ -151,7 +151,7 @@ def workload(database: str, data: Path) -> list[str]:
 def rows_read_back(database: str, data: Path) -> int:
     """Reads each key once and compares every value."""
     every_key = ["-p", "requestdistribution=sequential", "-p", f"operationcount={RECORDS}"]
-    end = end_of(drive("run", *workload(database, data), *every_key, *TOLD, timeout_s=LOAD_TIMEOUT_S))
+    end = end_of(drive("run", *workload(database, data), *every_key, *FIXED, timeout_s=LOAD_TIMEOUT_S))
     assert end["verify_failures"] == 0
     assert end["payload_read_bytes"] == (end["operations"] - end["not_found"]) * RECORD_BYTES
     return int(end["operations"] - end["not_found"])

@@ -165,7 +165,7 @@ def test_an_interruption_ends_it_at_once(tmp_path: Path, option: str) -> None:
         ("run", ["--quiet-after-s", "nan"], "--quiet-after-s nan: expected a number from 0"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(command: str, arguments: list[str], expected: str) -> None:
+def test_invalid_options_are_refused_in_one_line(command: str, arguments: list[str], expected: str) -> None:
     done = drive(command, "-db", "noop", *SMALL, *arguments)
     assert done.returncode == 2
     assert expected in done.stderr

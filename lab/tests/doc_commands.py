@@ -283,8 +283,8 @@ def complaint(command: Command) -> str | None:
     syntax = subprocess.run(["bash", "-n", "-c", command.text], capture_output=True, text=True, check=False)
     if syntax.returncode:
         return syntax.stderr
-    for words in simple_commands(command.text):
-        name, arguments = words[0].rpartition("/")[2], words[1:]
+    for argv in simple_commands(command.text):
+        name, arguments = argv[0].rpartition("/")[2], argv[1:]
         if name == "edgejoule":
             result = edgejoule_complaint(arguments)
         elif name in OWN:
@@ -294,7 +294,7 @@ def complaint(command: Command) -> str | None:
         elif name in ("python", "python3"):
             result = None if (ROOT / arguments[0]).is_file() else f"no {arguments[0]}"
         else:
-            result = None if words[0] in SYSTEM or name in SYSTEM else f"unknown program {words[0]!r}"
+            result = None if argv[0] in SYSTEM or name in SYSTEM else f"unknown program {argv[0]!r}"
         result = result or path_complaint(arguments)
         if result:
             return result

@@ -370,7 +370,7 @@ def test_only_the_runs_that_are_covered_get_the_trace(tmp_path: Path, store: Pat
         (("--run", 1, "--clock-within", 1), "no wall-clock times"),
     ],
 )
-def test_what_makes_no_sense_is_refused(
+def test_contradictory_options_are_refused(
     arguments: tuple[object, ...], reason: str, tmp_path: Path, store: Path
 ) -> None:
     result = attach(recorded(tmp_path), store, *arguments)

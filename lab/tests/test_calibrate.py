@@ -477,7 +477,7 @@ def test_an_interrupt_leaves_nothing_behind(with_law: None, tmp_path: Path, monk
         (["--trace", "x.csv", "--gain-rel", "0", "--offset-w", "0", "--stages", "absent.json"], "cannot be read"),
     ],
 )
-def test_what_cannot_be_is_refused_with_a_message(arguments: list[str], said: str, tmp_path: Path) -> None:
+def test_invalid_options_are_refused_with_a_message(arguments: list[str], said: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(
         main, ["calibrate", *(["-o", str(tmp_path / "x.toml")] if "-o" not in arguments else []), *arguments]
     )

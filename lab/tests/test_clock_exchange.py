@@ -171,7 +171,7 @@ def responder() -> Iterator[Responder]:
         thread.join()
 
 
-def test_a_responders_clock_is_found_within_the_stated_bounds(responder: Responder) -> None:
+def test_a_responders_offset_is_within_the_stated_bounds(responder: Responder) -> None:
     result = compare(responder.address)
     true_ns = round(result.at_ns * 1.00005) + 5_000_000_000_000 - result.at_ns
     assert abs(result.offset_ns - true_ns) / 1e9 <= np.sqrt(3) * result.uncertainty_s

@@ -167,7 +167,7 @@ def at_degrees(monkeypatch: pytest.MonkeyPatch, degrees: float | None) -> None:
     monkeypatch.setattr(environment, "state", lambda: {"temperature_c": degrees})
 
 
-def test_a_look_at_idle_power_is_a_short_time_on_the_meter_itself() -> None:
+def test_idle_power_is_measured_briefly_by_the_meter_itself() -> None:
     result = measure_idle(Board(2.4), least_s=0.05)
     assert result.power_mean_w == pytest.approx(2.4)
     assert result.duration_s >= 0.2, "as long as the meter needs"

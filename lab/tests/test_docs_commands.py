@@ -223,7 +223,7 @@ def examined(text: str) -> str | None:
         ("echo 'a", "unexpected EOF"),
     ],
 )
-def test_a_mistake_in_a_command_is_found(text: str, named: str) -> None:
+def test_a_mistake_in_a_command_is_detected(text: str, named: str) -> None:
     assert named in (examined(text) or "")
 
 

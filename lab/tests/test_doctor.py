@@ -66,7 +66,7 @@ def test_a_board_is_examined_and_what_draws_power_is_named(tmp_path: Path) -> No
     assert "bluetooth" not in advice
 
 
-def test_whatever_cannot_be_read_says_why(tmp_path: Path) -> None:
+def test_an_unreadable_fact_has_its_reason(tmp_path: Path) -> None:
     result = examine(tmp_path, 0, tmp_path)
     for fact in result.facts:
         assert (fact.value is None) == (fact.why is not None), fact

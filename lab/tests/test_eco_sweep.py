@@ -74,9 +74,9 @@ label = "tiers.*.link_gbit_s"
 #: Answers as eco-sim does; counts its runs; fails where a test wants it to.
 SIMULATOR = """#!/usr/bin/env -S python3 -I -S
 import json, pathlib, sys, tomllib
-words = sys.argv[2:]
-option = lambda name: words[words.index(name) + 1]
-experiment = pathlib.Path(words[0])
+argv = sys.argv[2:]
+option = lambda name: argv[argv.index(name) + 1]
+experiment = pathlib.Path(argv[0])
 here = pathlib.Path(__file__).parent
 with (here / "runs").open("a") as runs:
     runs.write("x")
@@ -164,7 +164,7 @@ def test_a_file_is_a_level(folder: Path) -> None:
         ("experiment.toml", "none.toml", "none.toml: No such file"),
     ],
 )
-def test_what_is_wrong_in_a_sweep_file_is_refused(folder: Path, old: str, new: str, said: str) -> None:
+def test_errors_in_a_sweep_file_are_refused(folder: Path, old: str, new: str, said: str) -> None:
     with pytest.raises(SweepError, match=said.replace("[", r"\[")):
         read(folder, old, new)
 
@@ -326,7 +326,7 @@ def test_a_sweep_with_pictures_needs_matplotlib_before_it_simulates(
     assert not (folder / "out/points.jsonl").exists()
 
 
-def command(folder: Path, *words: str) -> Any:
+def command(folder: Path, *more: str) -> Any:
     arguments = [
         "eco",
         "sweep",
@@ -336,7 +336,7 @@ def command(folder: Path, *words: str) -> Any:
         "--eco-sim",
         str(folder / "eco-sim"),
     ]
-    return CliRunner().invoke(main, [*arguments, *words])
+    return CliRunner().invoke(main, [*arguments, *more])
 
 
 def test_the_command_writes_tables_and_pictures(folder: Path) -> None:
@@ -389,15 +389,15 @@ def test_the_folder_of_a_killed_sweep_is_removed_by_the_next(folder: Path, monke
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "said"),
     [
         ("eco demo --rounds 3", "`edgejoule run experiments/eco-demo`"),
         ("eco trial experiments/eco-real/static.toml", "`edgejoule run experiments/eco-real`"),
         ("audit table.txt", "docs/how-to/printed-anova-tables.md"),
     ],
 )
-def test_a_command_that_is_gone_names_what_replaces_it(words: str, said: str) -> None:
-    refused = CliRunner().invoke(main, words.split())
+def test_a_command_that_is_gone_names_what_replaces_it(arguments: str, said: str) -> None:
+    refused = CliRunner().invoke(main, arguments.split())
     assert refused.exit_code == 2
     assert " is gone: " in refused.output
     assert said in refused.output

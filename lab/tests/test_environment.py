@@ -41,7 +41,7 @@ def test_a_board_is_described_by_its_own_files(tmp_path: Path) -> None:
     assert result["storage"]["mount_options"] == "rw,noatime"
 
 
-def test_what_cannot_be_read_is_null_and_not_zero(tmp_path: Path) -> None:
+def test_an_unreadable_fact_is_null_and_not_zero(tmp_path: Path) -> None:
     result = capture(tmp_path / "not/yet/there", tmp_path)
     assert result["machine"]["board"] is None
     assert result["machine"]["memory_bytes"] is None

@@ -57,7 +57,7 @@ def test_requests_at_the_databases_seam_and_of_the_whole_device_stand_beside_eac
     assert (result["write_amplification"], result["device_write_amplification"]) == (3.0, 6.0)
 
 
-def test_a_database_without_a_seam_has_no_requests_of_its_own() -> None:
+def test_a_database_without_a_seam_reports_no_io_requests() -> None:
     for result in (responses_of(execution(None)), responses_of(execution(IO), execution(None))):
         assert not [name for name in result if name.startswith("io_")]
         assert result["device_writes_per_op"] == 2.0

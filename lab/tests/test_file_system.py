@@ -101,7 +101,7 @@ def _no(command: Sequence[str]) -> str:
     raise StoreError("losetup: no")
 
 
-def test_what_a_crash_left_is_removed_before_the_next(tmp_path: Path) -> None:
+def test_leftovers_of_a_crash_are_removed_before_the_next(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     made_on(machine, tmp_path / "data").make(FileSystem("ext4"))
     again = made_on(machine, tmp_path / "data")
@@ -111,7 +111,7 @@ def test_what_a_crash_left_is_removed_before_the_next(tmp_path: Path) -> None:
     assert machine.left == []
 
 
-def test_mutant_that_does_not_look_for_leftovers_is_noticed(tmp_path: Path, monkeypatch) -> None:
+def test_a_mutant_that_ignores_leftovers_is_detected(tmp_path: Path, monkeypatch) -> None:
     machine = Machine(tmp_path)
     made_on(machine, tmp_path / "data").make(FileSystem("ext4"))
     monkeypatch.setattr(MadeFileSystem, "remove", lambda made: None)
@@ -185,7 +185,7 @@ def written(folder: Path, factors: str, fixed: str = "", design: str = "", opera
         ('filesystem = "ext4"', 'which needs load = "run"'),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_reason(tmp_path: Path, fixed: str, message: str) -> None:
+def test_an_impossible_request_is_refused_with_its_reason(tmp_path: Path, fixed: str, message: str) -> None:
     design = 'load = "block"' if "which needs" in message else ""
     done = CliRunner().invoke(main, ["run", "--dry-run", str(written(tmp_path, "threads = [1]", fixed, design))])
     assert done.exit_code == 2
@@ -245,7 +245,7 @@ def test_file_system_and_mount_options_are_factors_with_root(clean: Path) -> Non
 
 
 @pytest.mark.root
-def test_what_a_killed_study_left_mounted_is_found_and_removed(clean: Path) -> None:
+def test_mounts_of_a_killed_study_are_removed(clean: Path) -> None:
     fixed = 'filesystem = "ext4"\nfilesystem_mb = 400'
     spec = written(clean, "threads = [1]", fixed, operations=2_000_000)
     code = textwrap.dedent(f"""

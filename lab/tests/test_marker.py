@@ -88,7 +88,7 @@ def width(sightings: list[tuple[Sighting, float]]) -> float:
     ("rate_hz", "seeds"),
     [(20, 100), *(pytest.param(hz, 200, marks=pytest.mark.slow) for hz in (10, 20, 50, 200, 1000))],
 )
-def test_the_shift_is_found_at_every_rate_and_its_uncertainty_holds(
+def test_the_shift_is_estimated_at_every_rate_within_its_uncertainty(
     rate_hz: float, seeds: int, kind: ValueKind
 ) -> None:
     result = sightings(rate_hz, kind, 0.3, range(seeds))

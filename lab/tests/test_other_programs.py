@@ -155,7 +155,7 @@ def test_a_counter_that_cannot_be_read_is_missing_and_never_zero(machine, monkey
     assert responses["other_cpu_share"][0] == pytest.approx(0.45)
 
 
-def test_where_proc_says_nothing_everything_is_missing(tmp_path):
+def test_without_counters_in_proc_everything_is_missing(tmp_path):
     result = OtherPrograms.between(read_counters(tmp_path, LAB), read_counters(tmp_path, LAB))
     assert [r.value for r in result.responses(1)] == [None] * 3
     assert result.flags() == []

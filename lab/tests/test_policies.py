@@ -26,6 +26,6 @@ def test_the_package_ships_the_policies_of_the_dictionary() -> None:
     assert shipped == (ROOT / "schemas/policies.json").read_text()
 
 
-def test_every_policy_has_a_colour_of_its_own() -> None:
+def test_policies_have_different_colours() -> None:
     assert set(_STYLES) == set(POLICIES)
     assert len(set(_STYLES.values())) == len(POLICIES)

@@ -144,7 +144,7 @@ def within(energy: Energy) -> bool:
 
 
 @pytest.mark.parametrize("drift", [80e-6, -350e-6])
-def test_the_joules_of_a_square_load_are_found_by_exchanges_with_the_meters_host(store: Store, drift: float) -> None:
+def test_the_joules_of_a_square_load_are_right_by_exchanges_with_the_meters_host(store: Store, drift: float) -> None:
     result, facts, flags = by_exchange(store, drift=drift)
     assert flags == ()
     assert within(result)
@@ -340,10 +340,12 @@ def test_a_metered_run_asks_the_meters_host_before_and_after_and_plays_its_marke
     facts, flags = checked(metered, Intervals(begin_ns, end_ns, end_ns, True))
     assert not [flag for flag in flags if "clock" in flag]
     assert played[0] + 20_000_000 <= begin_ns < end_ns < played[1]
-    told = facts["clocks"]
-    assert [len(x["series"]) for x in told["exchanges"]] == [2]
-    assert told["wall"][0]["monotonic_ns"] < played[0] < played[1] < told["wall"][1]["monotonic_ns"]
-    assert "could not be checked" in told["meters"][0]["words"], "a steady power shows no marker"
+    recorded_clocks = facts["clocks"]
+    assert [len(x["series"]) for x in recorded_clocks["exchanges"]] == [2]
+    assert (
+        recorded_clocks["wall"][0]["monotonic_ns"] < played[0] < played[1] < recorded_clocks["wall"][1]["monotonic_ns"]
+    )
+    assert "could not be checked" in recorded_clocks["meters"][0]["words"], "a steady power shows no marker"
     assert facts["meters"][0]["energy"]["settled_j"] == pytest.approx(5.0 * (end_ns - begin_ns) / 1e9, rel=0.01)
 
 

@@ -76,7 +76,7 @@ def test_a_clear_difference_stops_at_its_look_and_the_findings_use_the_looks_lev
         assert "the study stops" in " ".join(find(store, noted).caveats)
 
 
-def test_the_same_speed_goes_on_to_the_next_look(tmp_path: Path) -> None:
+def test_the_same_speed_continues_to_the_next_look(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.db", create=True) as store:
         taken = sequential.take(store, measured(store, spec(**SPENDING), 3, ratio=1.0), 1)
     assert (taken.decided, taken.total) == (False, 9)
@@ -190,7 +190,7 @@ def test_the_budget_caps_the_replications_and_the_look_keeps_the_precision_that_
     assert "the budget of 60 s holds 15, which gives ±" in taken.words
 
 
-def test_equal_values_tell_no_spread_so_the_budget_alone_decides() -> None:
+def test_equal_values_have_no_spread_so_the_budget_alone_decides() -> None:
     design, runs = one_command(10, 4.0, spread=0.0)
     taken = sequential.stein_look(design, runs, None, 2)
     assert (taken.total, taken.first_stage, taken.precision) == (15, None, None)

@@ -34,7 +34,7 @@ def test_a_listed_reason_is_accepted(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", [PYTEST, CTEST])
 @pytest.mark.parametrize("reason", ["eco is not built", "no server of redis is installed (make servers)"])
-def test_what_was_not_built_or_installed_is_refused(form: str, reason: str, tmp_path: Path) -> None:
+def test_a_missing_program_is_refused(form: str, reason: str, tmp_path: Path) -> None:
     done = judged(tmp_path, form.format(kind="pytest.skip", reason=reason))
     assert done.returncode == 1
     assert reason in done.stderr

@@ -135,7 +135,7 @@ def test_a_good_experiment_is_read(tmp_path: Path) -> None:
         ("recordcount = 1000", f"recordcount = {'9' * 5000}", None, None, "not valid TOML"),
     ],
 )
-def test_what_is_wrong_is_named_with_file_line_and_key(
+def test_an_error_is_reported_with_file_line_and_key(
     tmp_path: Path, old: str, new: str, line: int | None, key: str | None, phrase: str
 ) -> None:
     assert old in GOOD
@@ -192,7 +192,7 @@ def test_settings_may_depend_on_levels(tmp_path: Path) -> None:
         ("threads = 2", 'warmup_s = 2\ncache = "cold"', 33, "when.set.cache", "exclude each other"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_in_a_condition_is_named_with_file_line_and_key(
+def test_an_error_in_a_condition_is_reported_with_file_line_and_key(
     tmp_path: Path, old: str, new: str, line: int | None, key: str, phrase: str
 ) -> None:
     assert WHEN.count(old) == 1
@@ -257,7 +257,7 @@ def test_set_changes_a_key_and_its_errors_name_it(tmp_path: Path) -> None:
         load_spec(path, ["design.replications"])
 
 
-def test_lines_of_keys_are_found_whatever_their_form() -> None:
+def test_lines_of_keys_are_located_whatever_their_form() -> None:
     text = 'a = 1\nb."c.d" = 2\n[t]\ntext = """\nfake = 1\n[u]\n"""\nk = [\n  1,\n]\n[t.sub]\nz = 1\n[[when]]\nq = 2\n'
     tomllib.loads(text)
     lines = key_lines(text)

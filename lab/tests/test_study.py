@@ -288,7 +288,7 @@ def fresh_driver_caches() -> Iterator[None]:
         ("#!/bin/sh\necho '[{}]'\n", "is no edgejoule-driver"),
     ],
 )
-def test_a_driver_that_is_none_is_reported(
+def test_an_invalid_driver_is_reported(
     bench: Bench, program: str | None, phrase: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = bench.folder / "driver"
@@ -537,7 +537,7 @@ def test_a_killed_study_leaves_no_driver_behind(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-def test_resume_goes_on_with_its_own_experiment_and_only_with_the_same_instruments(bench: Bench) -> None:
+def test_resume_continues_its_own_experiment_and_only_with_the_same_instruments(bench: Bench) -> None:
     process = bench.start("run", "experiment.toml", *SIX)
     wait_until(lambda: stored_runs(bench) >= 1, process)
     process.send_signal(signal.SIGINT)
@@ -782,7 +782,7 @@ def test_a_load_curve_holds_shares_of_the_rate_that_was_reached(tmp_path: Path) 
         start = next(e for e in store.data(runs[50]).events if e["event"] == "start")
     assert start["target_ops_s"] == pytest.approx(reached / 2, abs=1)
     kept = (runs[50].value("target_share") or 0) >= 0.95
-    assert kept != any("does not sustain" in flag for flag in runs[50].flags), "a load that was not kept is told"
+    assert kept != any("does not sustain" in flag for flag in runs[50].flags), "a rate that was not reached is reported"
     assert {r.name for r in runs[0].responses} == {"energy_j", "power_mean_w", "settled_s", "other_cpu_share"}
     assert runs[0].database is None
 

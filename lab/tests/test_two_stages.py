@@ -131,7 +131,7 @@ def test_with_the_spread_of_all_runs_the_same_command_is_called_different_too_of
 
 
 @pytest.mark.slow
-def test_stopping_when_the_interval_looks_narrow_does_not_cover() -> None:
+def test_stopping_at_a_narrow_interval_does_not_cover() -> None:
     rng, covered = np.random.default_rng(24), 0
     for _ in range(STUDIES):
         values = list(rng.normal(0, 0.1, 3))

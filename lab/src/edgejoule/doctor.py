@@ -53,12 +53,12 @@ def examine(folder: Path, seconds: float, root: Path = Path("/")) -> Examination
 
     root: the folder with /proc and /sys (tests emulate a board).
     """
-    found = environment.capture(folder, root)
+    captured = environment.capture(folder, root)
     facts = [
-        *_machine(found),
-        *_processor(found, root),
+        *_machine(captured),
+        *_processor(captured, root),
         *_peripherals(root),
-        *_storage(found, seconds),
+        *_storage(captured, seconds),
         *_meter(),
     ]
     whole = Examination(tuple(facts), ())

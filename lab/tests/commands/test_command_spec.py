@@ -96,7 +96,7 @@ def test_the_schema_knows_both_forms(tmp_path: Path) -> None:
         ('env = { GZIP_MODE = "fast" }', 'output = "discard"', 19, "responses.size", "no figure can be read"),
     ],
 )
-def test_what_is_wrong_is_named_with_file_line_and_key(
+def test_an_error_is_reported_with_file_line_and_key(
     tmp_path: Path, old: str, new: str, line: int, key: str, phrase: str
 ) -> None:
     assert old in GOOD

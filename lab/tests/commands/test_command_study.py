@@ -101,7 +101,7 @@ def test_a_short_command_is_repeated_and_its_figures_are_those_of_one_repetition
     (run,) = bench.runs()
     count = run.facts["repetitions"]
     assert count > 5
-    assert len(lines.read_text().split()) > count, "the tries that found the count ran, too"
+    assert len(lines.read_text().split()) > count, "the trials that determined the count ran, too"
     values = responses(run)
     assert run.intervals is not None
     whole_s = (run.intervals.active_end_ns - run.intervals.active_start_ns) / 1e9

@@ -253,7 +253,7 @@ def test_an_export_into_a_folder_that_is_not_there_is_refused_before_anything_is
     assert not (tmp_path / "results").exists()
 
 
-def test_an_interrupted_study_goes_on_with_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_study_continues_with_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exec_spec, "IDLE_S", 0.5)  # as in the other process
     arguments = ["exec", "--meter", "board-profile", "-r", "4", "--", "sleep", "0.5"]
     command = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", *arguments]

@@ -172,7 +172,7 @@ def test_only_declared_variables_are_stored(tmp_path: Path, monkeypatch: pytest.
         (("--env", "NO_SUCH_VARIABLE", "a"), "is not set here"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_with_what_was_expected(
+def test_invalid_options_are_refused_with_the_expected_form(
     tmp_path: Path, arguments: tuple[str, ...], phrase: str
 ) -> None:
     assert phrase in refused(tmp_path, *arguments)

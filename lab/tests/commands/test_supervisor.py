@@ -107,7 +107,7 @@ def test_a_failed_command_is_distinguished_from_a_killed_one(tmp_path: Path) -> 
     assert (killed.exit_code, killed.signal, killed.failure) == (None, signal.SIGSEGV, "was killed by SIGSEGV")
 
 
-def test_what_cannot_be_started_is_no_repetition(tmp_path: Path) -> None:
+def test_a_failed_start_is_no_repetition(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("echo\n")
     (tmp_path / "text").write_text("echo\n")
     (tmp_path / "lost").write_text("#!/nonexistent/interpreter\n")

@@ -32,7 +32,7 @@ def two_runs(folder: Path, **more: str) -> Study:
     [(signal.SIGKILL, "redis was killed by SIGKILL"), (signal.SIGSTOP, "redis stands still (SIGSTOP)")],
     ids=["killed", "paused"],
 )
-def test_the_run_fails_with_the_cause_and_the_plan_goes_on(
+def test_the_run_fails_with_the_cause_and_the_plan_continues(
     tmp_path: Path, number: signal.Signals, message: str
 ) -> None:
     study = two_runs(tmp_path)
@@ -168,7 +168,7 @@ def test_a_full_disk_is_the_cause(tmp_path: Path, small_disk: Path) -> None:
 
 
 @pytest.mark.root
-def test_no_room_for_a_loaded_database_fails_its_runs_and_the_plan_goes_on(tmp_path: Path, small_disk: Path) -> None:
+def test_no_room_for_a_loaded_database_fails_its_runs_and_the_plan_continues(tmp_path: Path, small_disk: Path) -> None:
     study = Study(tmp_path, "postgres", fixed=f'data_path = "{small_disk}"')
     code, said = study.run("--keep-going", "--set", "design.replications=2")
     assert code == 1, said

@@ -45,7 +45,7 @@ def test_settings_with_dots_are_nested() -> None:
     assert nested({"a.b": 1, "a.c.d": 2, "e": 3}) == {"a": {"b": 1, "c": {"d": 2}}, "e": 3}
 
 
-def test_a_checkpoint_is_found_in_the_log_of_mongod() -> None:
+def test_the_log_of_mongod_shows_a_checkpoint() -> None:
     message = "saving checkpoint snapshot min: 99, snapshot max: 99 snapshot count: 0"
     line = {"t": {"$date": "2026-01-02T03:04:05.678+00:00"}, "s": "I", "msg": "WiredTiger message",
             "attr": {"message": {"ts_sec": 1, "msg": message}}}  # fmt: skip
@@ -130,7 +130,7 @@ def test_counts_its_clients_operations_and_not_ours(start: Start) -> None:
 
 
 @pytest.mark.server
-def test_a_command_it_does_not_know_is_refused_in_its_words(start: Start) -> None:
+def test_an_unknown_command_is_refused_with_its_message(start: Start) -> None:
     server = start("mongodb")
     with pytest.raises(OperationFailure, match="nonsense"):
         ask(server, {"nonsense": 1})
@@ -138,7 +138,7 @@ def test_a_command_it_does_not_know_is_refused_in_its_words(start: Start) -> Non
 
 @pytest.mark.server
 @needs_mongod
-def test_a_wrong_setting_of_its_own_is_reported_by_its_log(start: Start) -> None:
+def test_a_wrong_server_setting_is_reported_by_its_log(start: Start) -> None:
     with pytest.raises(DatabaseError, match=r"mongodb ended with code \d+ while it started; its log ends: .*nonsense"):
         start("mongodb", conf__storage__nonsense="1")
 

@@ -59,7 +59,7 @@ def test_settling_makes_a_checkpoint_which_is_reported_as_work(start: Start) -> 
     assert server.usage().write_bytes > 20_000 * 4
 
 
-def test_a_wrong_setting_of_its_own_is_reported_by_its_log(start: Start) -> None:
+def test_a_wrong_server_setting_is_reported_by_its_log(start: Start) -> None:
     with pytest.raises(DatabaseError, match=r"postgres ended with code 1 while it started; its log ends: .*nonsense"):
         start("postgres", conf__nonsense="1")
 

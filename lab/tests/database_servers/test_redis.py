@@ -91,7 +91,7 @@ def test_counts_its_clients_operations_and_not_ours(start: Start) -> None:
     assert server.operations() == {"set": 7, "get": 1}
 
 
-def test_a_wrong_setting_of_its_own_is_reported_by_its_log(start: Start) -> None:
+def test_a_wrong_server_setting_is_reported_by_its_log(start: Start) -> None:
     with pytest.raises(DatabaseError, match=r"redis ended with code 1 while it started; its log ends: .*nonsense"):
         start("redis", conf__nonsense="1")
 

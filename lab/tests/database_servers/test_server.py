@@ -209,7 +209,7 @@ def test_settings_of_the_server_itself_pass_through() -> None:
     assert effective("redis", {}, {}, {"conf.hz": 20}) == {"conf.hz": "20"}
 
 
-def test_a_number_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_number_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cassandra.nodes: expected a whole number from 1 on, got 'three'"):
         SERVERS["cassandra"](tmp_path, {"nodes": "three"})
 
@@ -225,7 +225,7 @@ def test_options_of_servers_and_of_their_clients_have_different_names() -> None:
         assert not set(kind.connection_options) & set(known)
 
 
-def test_what_is_no_snapshot_is_not_replaced(folder: Path, tmp_path: Path) -> None:
+def test_a_folder_that_is_no_snapshot_is_not_replaced(folder: Path, tmp_path: Path) -> None:
     server = Sleeper(folder)
     server.data.mkdir(parents=True)
     mine = tmp_path / "mine"

@@ -155,7 +155,7 @@ def client_of(study: Study) -> int | None:
     return None
 
 
-def test_a_client_that_hangs_is_ended_and_the_plan_goes_on(tmp_path: Path) -> None:
+def test_a_client_that_hangs_is_ended_and_the_plan_continues(tmp_path: Path) -> None:
     study = Study(
         tmp_path, "cassandra", '"cassandra.consistency" = ["ONE", "QUORUM"]', '"cassandra.preset" = "1gb-board"'
     )

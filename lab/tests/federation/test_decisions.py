@@ -73,7 +73,7 @@ def test_prediction_and_outcome_of_a_job_come_from_the_logs_of_two_servers() -> 
     assert remote["moved_bytes"] == 4_000_000
 
 
-def test_what_is_not_known_is_missing_and_not_0() -> None:
+def test_an_unknown_value_is_missing_and_not_0() -> None:
     (event,) = decision_events([offloaded()], "static:medium", {})
     assert event["predicted_s"] is event["predicted_j"] is event["stall_predicted"] is event["actual_j"] is None
     (open_job,) = decision_events([decided()], "eco", {"low": LOW})

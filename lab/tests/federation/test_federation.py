@@ -79,8 +79,8 @@ from edgejoule.eco.federation import *
 servers = [FederationServer("low", 0.1, 1.5, 8), FederationServer("high", 0.4, 10, 30)]
 with Federation(servers, Programs.of(pathlib.Path({str(BUILD)!r})), pathlib.Path({str(folder)!r})) as federation:
     folder = federation.place("low").folder
-    words = [*{FILL!r}, "--num=10000000", f"--db={{folder}}/db"]
-    program = federation.start("low", words, folder / "db.log")
+    command = [*{FILL!r}, "--num=10000000", f"--db={{folder}}/db"]
+    program = federation.start("low", command, folder / "db.log")
     print("up", flush=True)
     program.wait()
 """
@@ -103,7 +103,7 @@ def test_a_server_that_cannot_start_is_reported_with_its_message(folder: Path) -
     assert of_folder(folder) == []
 
 
-def test_what_cannot_be_is_refused(folder: Path) -> None:
+def test_impossible_settings_are_refused(folder: Path) -> None:
     with pytest.raises(UsageError, match="`make eco` builds it"):
         Programs.of(folder)
     programs = Programs.of(BUILD)

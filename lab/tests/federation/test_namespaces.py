@@ -70,7 +70,7 @@ def test_servers_reach_each_other_no_faster_than_their_links(encrypted: bool) ->
     assert made_by(os.getpid()) == []
 
 
-def test_each_server_has_free_ports_of_its_own() -> None:
+def test_each_server_has_its_own_free_ports() -> None:
     with Namespaces() as network:
         for server in SERVERS:
             network.add(server)
@@ -93,7 +93,7 @@ time.sleep(0.3); print(program.pid, flush=True); time.sleep(600)
 
 
 @pytest.mark.skipif(why_no_groups() is not None, reason=str(why_no_groups()))
-def test_what_a_killed_program_left_is_found_and_removed(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_program_are_removed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout
         left = int(program.stdout.readline())

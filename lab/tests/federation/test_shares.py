@@ -129,12 +129,12 @@ def test_version_1_has_the_quota_and_files_for_ecod(tmp_path: Path) -> None:
     (tmp_path / "cpu").mkdir()
     (tmp_path / "cpu/cgroup.procs").touch()
     with CpuGroups(tmp_path) as shares:
-        limit = shares.limit(small(0.1), tmp_path / "told")
+        limit = shares.limit(small(0.1), tmp_path / "declared")
         (group,) = (tmp_path / "cpu").glob("edgejoule-*")
         assert (group / "cpu.cfs_quota_us").read_text() == "2000"
         assert (group / "cpu.cfs_period_us").read_text() == "20000"
         assert (group / "cpu.shares").read_text() == "262144"
-        assert limit.folder == tmp_path / "told"
+        assert limit.folder == tmp_path / "declared"
         for file in group.iterdir():
             file.unlink()  # a real group is removed with its files
     assert not group.exists()

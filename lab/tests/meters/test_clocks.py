@@ -23,7 +23,7 @@ def arrivals(
 
 
 @pytest.mark.parametrize("drift", [0.0, 40e-6, -90e-6])
-def test_drift_and_offset_are_found_below_late_arrivals(drift: float) -> None:
+def test_drift_and_offset_are_estimated_below_late_arrivals(drift: float) -> None:
     result = clock_relation(arrivals(1, seconds=300, drift=drift, delay_s=0.002, late_s=0.003), delay_s_max=0.004)
     assert result.drift == pytest.approx(drift, abs=2e-6)
     end_ns = round(300 * (1 - drift) * 1e9)

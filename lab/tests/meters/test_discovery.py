@@ -17,7 +17,7 @@ class _Meter:
     fix: str | None = None
 
     def probe(self):
-        return Availability(self.available, "found" if self.available else "not plugged in", self.fix)
+        return Availability(self.available, "plugged in" if self.available else "not plugged in", self.fix)
 
     def describe(self):
         return f"{self.name} power"
@@ -169,7 +169,7 @@ def test_no_usable_meter_is_an_error_with_every_reason() -> None:
         choose(plugins=[])
 
 
-def test_the_installed_plug_ins_are_found() -> None:
+def test_installed_plug_ins_are_listed() -> None:
     names = {candidate.name for candidate in discover()}
     assert {"rapl", "board-profile"} <= names
 

@@ -97,7 +97,7 @@ def test_a_chip_that_is_slower_than_the_interval_is_refused(tmp_path: Path) -> N
     ("text", "message"),
     [("garbage\n", "energy_uj: expected a whole number"), (f"{RANGE_UJ + 1}\n", "range"), ("-5\n", "below 0")],
 )
-def test_what_is_no_count_is_missing_with_its_reason(tmp_path: Path, text: str, message: str) -> None:
+def test_an_invalid_count_is_missing_with_its_reason(tmp_path: Path, text: str, message: str) -> None:
     counter = powercap(tmp_path)
     meter = Rapl(tmp_path, interval_s=1e-3)
     meter.open()

@@ -50,7 +50,7 @@ def test_columns_and_units_are_taken_from_the_header(tmp_path: Path, header: str
 
 
 @pytest.mark.parametrize(
-    ("header", "told", "words"),
+    ("header", "given", "message"),
     [
         (["a", "power_w"], Mapping(), "is recognised as a time"),
         (["time", "power_w"], Mapping(), "'time' has no unit"),
@@ -79,9 +79,9 @@ def test_columns_and_units_are_taken_from_the_header(tmp_path: Path, header: str
         ),
     ],
 )
-def test_what_cannot_be_distinguished_is_refused_with_a_message(header: list[str], told: Mapping, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        guess(header, told)
+def test_an_ambiguous_header_is_refused_with_a_message(header: list[str], given: Mapping, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        guess(header, given)
 
 
 def test_a_current_with_a_voltage_that_is_given_is_a_power(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_part_can_be_named_by_wall_clock(tmp_path: Path) -> None:
         (("--gain-rel", 0.01, "--offset-w", "inf"), 2, "no finite number"),
     ],
 )
-def test_what_cannot_be_is_refused_with_a_message(tmp_path: Path, arguments: tuple, code: int, message: str) -> None:
+def test_invalid_options_are_refused_with_a_message(tmp_path: Path, arguments: tuple, code: int, message: str) -> None:
     result, _, err = ran(written(tmp_path, RAMP), *arguments)
     assert result == code
     assert message in err

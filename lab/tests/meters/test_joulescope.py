@@ -65,7 +65,7 @@ def test_totals_are_on_the_clock_of_the_instrument() -> None:
     assert (f"{PATH}/s/stats/scnt", 20_000) in made.published
 
 
-def test_a_message_that_is_none_or_old_is_passed_over() -> None:
+def test_invalid_and_old_messages_are_ignored() -> None:
     made = library()
     meter = meter_on(made)
     meter.open()

@@ -73,7 +73,7 @@ def test_a_card_that_is_not_there_is_reported_with_those_that_are() -> None:
 
 
 @pytest.mark.parametrize("gpu", [-1, True, "all", "", 0.5])
-def test_what_is_no_number_of_a_card_is_refused(gpu) -> None:
+def test_an_invalid_card_number_is_refused(gpu) -> None:
     with pytest.raises(UsageError, match="gpu"):
         Nvml(gpu)
 

@@ -76,7 +76,7 @@ def test_follows_the_contract_and_declines_without_a_server() -> None:
     assert "Otii 3" in result.fix
 
 
-def test_what_greets_otherwise_is_no_otii_server() -> None:
+def test_a_server_with_another_greeting_is_no_otii_server() -> None:
     made = server()
     made.greeting = lambda: b"220 mail.example.org ready\r\n"
     assert "no Otii server" in meter_on(made).probe().reason

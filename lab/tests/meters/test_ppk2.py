@@ -88,7 +88,7 @@ def test_a_word_is_cut_where_the_vendor_says() -> None:
     assert (result.adc[-1], result.range_[-1], result.counter[-1]) == (4936.0, 3, 8)
 
 
-def test_words_are_found_again_wherever_bytes_are_lost_or_added() -> None:
+def test_decoding_recovers_wherever_bytes_are_lost_or_added() -> None:
     rng = np.random.default_rng(9)
     for _ in range(300):
         data = words(200)

@@ -49,7 +49,7 @@ def zero_for_none(sample: Sample) -> Sample:
 
 
 @every_instrument
-def test_without_errors_of_its_own_it_reports_the_joules_that_were_drawn(instrument: Instrument) -> None:
+def test_an_ideal_instrument_reports_the_drawn_joules(instrument: Instrument) -> None:
     result = run_once(instrument, 1, ideal=True)
     assert result.reason is None
     assert not result.flags

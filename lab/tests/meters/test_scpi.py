@@ -74,7 +74,7 @@ def test_an_answer_is_read(name: str, answer: str, power_w: float) -> None:
         ("1.2.3", "no number"),
     ],
 )
-def test_what_is_no_value_is_refused_with_a_message(answer: str, why: str | None) -> None:
+def test_an_invalid_value_is_refused_with_a_message(answer: str, why: str | None) -> None:
     if why is None:
         assert profile("yokogawa-wt310").reading(answer) == 12.0  # a comma separates: two numbers, the first is meant
         return

@@ -124,7 +124,7 @@ def test_an_answer_that_comes_late_is_not_taken_for_the_next() -> None:
     assert sample.value == pytest.approx(10.0)
 
 
-def test_frames_are_found_again_after_garbage_wherever_it_is_cut() -> None:
+def test_framing_recovers_after_garbage_wherever_it_is_cut() -> None:
     rng = np.random.default_rng(5)
     frame = Frame(start="A5 5A", length=14, checksum="crc16-modbus")
     for _ in range(200):
@@ -172,7 +172,7 @@ def test_a_lost_frame_makes_its_mean_missing_and_no_other() -> None:
     assert block.reasons[1] == "frames were lost"
 
 
-def test_a_line_of_text_is_read_and_one_that_is_none_is_reported() -> None:
+def test_a_line_of_text_is_read_and_an_invalid_one_is_reported() -> None:
     meter = meter_on(Wire(b"12.0 V 0.50", b"0 A\nERROR\n", b"what\n"), "text-vi")
     assert meter.poll() == []
     (block,) = meter.poll()

@@ -83,7 +83,7 @@ def test_the_steps_are_those_of_the_model(code: int, step_w: float) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_frames_are_found_among_noise_and_in_pieces(seed: int) -> None:
+def test_frames_are_decoded_among_noise_and_in_pieces(seed: int) -> None:
     rng = random.Random(seed)
     sent = [frame(UM25C, 1.0 + i) for i in range(5)]
     noisy = b"".join(bytes(rng.choices(range(0x40), k=rng.randrange(9))) + each for each in sent)
@@ -157,7 +157,7 @@ def test_a_port_that_is_gone_is_missing_and_opened_again() -> None:
     assert result[-1].value == 3.0
 
 
-def test_nothing_is_opened_to_look_and_a_wrong_port_is_reported() -> None:
+def test_probing_opens_nothing_and_a_wrong_port_is_reported() -> None:
     def unexpected(name: str, settings) -> EmulatedTester:
         raise AssertionError(name)
 

@@ -142,7 +142,7 @@ SHADES = """(times) => {
 }"""
 
 
-def test_idle_and_quiet_windows_have_shades_of_their_own(opened):
+def test_idle_and_quiet_windows_have_different_shades(opened):
     times = [("begin", s) for s in (-0.55, -0.37, -0.13, 0.53)] + [("settled", s) for s in (0.13, 0.37)]
     outside, idle, quiet, active, quiet_after, idle_after = opened().evaluate(SHADES, times)
     assert outside == "0,0,0,0"

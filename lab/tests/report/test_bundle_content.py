@@ -101,7 +101,7 @@ def read_all(store: Path, run: int = 1) -> list[Result]:
         ["show", "--json"], ["export", "--csv"], ["export", "--jsonl"], ["export", "--samples"],
         ["export", "--bundle", str(store.with_name("again.zip"))],
     )  # fmt: skip
-    return [CliRunner().invoke(main, [*words, "--store", str(store)]) for words in calls]
+    return [CliRunner().invoke(main, [*arguments, "--store", str(store)]) for arguments in calls]
 
 
 def broken(results: list[Result]) -> list[str]:

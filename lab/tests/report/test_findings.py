@@ -84,7 +84,7 @@ def test_a_modelled_ratio_has_an_interval_of_replications_alone(make_store):
     assert "; the model resolves 1.02×. By the clock" in text
 
 
-def test_the_verdict_without_a_winner_anywhere_says_who_cannot_tell(make_store):
+def test_a_verdict_without_a_winner_names_the_undecided_conditions(make_store):
     findings = findings_of(make_store, method="modelled", min_ratio=100.0)
     text = "The model does not show which database costs the least energy per operation (modelled)."
     assert findings.headline == text

@@ -1,7 +1,7 @@
 """No joule and no watt of a modelled store stands anywhere without the word that it is modelled.
 
 The walk reads what people and programs get: terminal, HTML, CSV, JSON, JSON lines, Parquet. Each mutant takes the word
-out of one place and must be found.
+out of one place and must be detected.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def test_the_report_draws_every_run_and_marks_those_beyond_the_bound(make_store)
     assert "other programs: 48 % of the CPU" in report
 
 
-def test_the_terminal_says_it(make_store, tmp_path):
+def test_the_terminal_reports_it(make_store, tmp_path):
     with make_store(method="counted", other_cpu={7: 0.48}) as store:
         path = str(store.path)
     said = edgejoule(tmp_path, "report", "--store", path).stdout

@@ -227,7 +227,9 @@ def test_a_federation_that_runs_already_gets_the_policy_and_is_metered(folder: P
         ("[meter]", '[analysis]\nresponses = ["stall_s@low"]\n[meter]', "analysis.responses", "unknown response"),
     ],
 )
-def test_what_cannot_be_of_a_federation_is_refused(old: str, new: str, key: str, phrase: str, tmp_path: Path) -> None:
+def test_impossible_settings_of_a_federation_are_refused(
+    old: str, new: str, key: str, phrase: str, tmp_path: Path
+) -> None:
     spec = tmp_path / "experiment.toml"
     assert old in SPEC + SHARES
     spec.write_text((SPEC + SHARES).replace(old, new, 1))

@@ -62,7 +62,7 @@ def test_meters_of_different_things_are_not_summed() -> None:
         ServersMeter(parts).open()
 
 
-def test_a_meter_with_a_clock_of_its_own_is_refused_with_its_server() -> None:
+def test_a_meter_with_another_clock_is_refused_with_its_server() -> None:
     there = SteadyMeter("m", Domain.BOARD, 3.0, theirs_ns=lambda t_ns: np.asarray(t_ns) + 5 * S)
     with pytest.raises(MeterError, match="server high: m reports the times of another clock"):
         ServersMeter({"low": board(), "high": there}).open()

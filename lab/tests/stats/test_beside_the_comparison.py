@@ -140,7 +140,7 @@ def test_invalid_looks_are_refused(runs: tuple[int, ...], spending: str, message
         looks(runs, spending=spending)
 
 
-def test_a_look_uses_its_own_level_and_says_whether_to_go_on() -> None:
+def test_a_look_uses_its_own_level_and_reports_whether_to_continue() -> None:
     plan = looks((8, 16), spending="obrien-fleming")
     result = analyse(study(ratio=1.02), "energy_j", ["f"], looks=plan, look=1)
     assert result.alpha == plan.level[0] < 0.01

@@ -38,7 +38,7 @@ def test_the_error_of_a_model_replaces_the_own_spread() -> None:
     assert summary.ci95 == pytest.approx((6.2 - reach, 6.2 + reach))
 
 
-def test_one_value_has_no_interval_of_its_own() -> None:
+def test_one_value_has_no_interval() -> None:
     summary = describe([3.0])
     assert (summary.sd, summary.ci95) == (None, None)
     assert describe([3.0], error=(1.0, 5)).ci95 is not None

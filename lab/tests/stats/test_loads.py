@@ -146,7 +146,7 @@ def test_the_verdict_uses_each_rows_own_error() -> None:
         ),
     ],
 )
-def test_what_loads_cannot_distinguish_is_refused_with_a_message(
+def test_effects_that_loads_cannot_separate_are_refused_with_a_message(
     table: Columns, factors: list[str], options: dict[str, str], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):

@@ -76,7 +76,7 @@ def in_order(attempts: Sequence[Run]) -> list[Run]:
     ],
     ids=["the least of those in order", "the least of all"],
 )
-def test_mutant_that_looks_at_the_response_is_noticed(mutant) -> None:
+def test_a_mutant_that_uses_the_response_is_detected(mutant) -> None:
     assert abs(bias(mutant)) > 4
 
 

@@ -105,7 +105,7 @@ def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:
     assert list(sqlite3.connect(path).iterdump()) == before
 
 
-def test_what_is_no_store_is_refused_and_untouched(tmp_path: Path) -> None:
+def test_a_foreign_file_is_refused_as_store_and_untouched(tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     with sqlite3.connect(other) as db:
         db.execute("CREATE TABLE mine (x)")
@@ -140,7 +140,7 @@ def test_a_damaged_store_is_reported_in_one_line(tmp_path: Path) -> None:
         damaged.runs(experiment)
 
 
-def test_experiments_are_found_by_id_name_and_latest(tmp_path: Path) -> None:
+def test_an_experiment_is_selected_by_id_name_or_latest(tmp_path: Path) -> None:
     store, first = with_experiment(tmp_path / "s.db", small_spec())
     assert store.find("small").id == first
     second = store.create_experiment(

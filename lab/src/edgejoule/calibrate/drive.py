@@ -66,7 +66,7 @@ def drive(
     pace: StageTiming,
     on_stage: Callable[[Stage], None] = lambda _: None,
 ) -> list[StageRun]:
-    """Runs all stages in order; calls `told` when each begins."""
+    """Runs all stages in order; calls `on_stage` when each begins."""
     results = []
     for stage in stages:
         on_stage(stage)

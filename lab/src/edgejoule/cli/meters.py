@@ -76,7 +76,7 @@ def _show_setup(name: str, as_json: bool) -> None:
         out.print(f"to do: {here.fix}", markup=False)
     out.print()
     if instructions is None:
-        out.print("Its package does not say how to connect it: its README.md lacks a section `## Setting up`.", markup=False)
+        out.print("Its package has no instructions: its README.md lacks a section `## Setting up`.", markup=False)
     else:
         out.print(Markdown(instructions) if out.is_terminal else instructions, markup=False)
 

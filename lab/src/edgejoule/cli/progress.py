@@ -42,11 +42,11 @@ class StudyProgress:
         self._console, self._method, self._causes = console, method, causes
         self._bars = Progress(
             TextColumn("{task.description}", markup=False), BarColumn(bar_width=24), TaskProgressColumn(), _TimeLeft(),
-            TextColumn("{task.fields[words]}", markup=False),
+            TextColumn("{task.fields[status]}", markup=False),
             console=console, transient=True, disable=not console.is_terminal,
         )  # fmt: skip
-        self._all = self._bars.add_task("preparing", total=None, words="")
-        self._now = self._bars.add_task("", total=None, words="")
+        self._all = self._bars.add_task("preparing", total=None, status="")
+        self._now = self._bars.add_task("", total=None, status="")
         self._spec: Spec | None = None
         self._todo: list[PlannedRun] = []
         self._cost_s: dict[str, list[float]] = {}
@@ -81,23 +81,23 @@ class StudyProgress:
     def loading(self, key: str, share: float) -> None:
         """Show a load; on a pipe, one line when it is done."""
         self._bars.update(
-            self._now, total=1.0, completed=share, description=f"loading {key.rsplit('-', 1)[0]}", words=""
+            self._now, total=1.0, completed=share, description=f"loading {key.rsplit('-', 1)[0]}", status=""
         )
         if share == 1.0 and not self._console.is_terminal:
             self._console.print(f"loaded {key}", markup=False)
 
     def calibrating(self, cell: str) -> None:
         """Say which cell's full load is being learnt."""
-        self._bars.update(self._now, total=1.0, completed=0.0, description=f"full load of {cell}", words="")
+        self._bars.update(self._now, total=1.0, completed=0.0, description=f"full load of {cell}", status="")
 
     def learning(self, cell: str) -> None:
         """Say what a federation is being shown."""
-        self._bars.update(self._now, total=1.0, completed=0.0, description=f"servers learn {cell}", words="")
+        self._bars.update(self._now, total=1.0, completed=0.0, description=f"servers learn {cell}", status="")
 
     def running(self, planned: PlannedRun) -> None:
         """Starts an empty second bar for a run."""
         self._began_s = time.monotonic()
-        self._bars.update(self._now, total=1.0, completed=0.0, description=planned.label(), words="starting")
+        self._bars.update(self._now, total=1.0, completed=0.0, description=planned.label(), status="starting")
         self._show_plan(planned.block)
 
     def event(self, event: Event) -> None:
@@ -107,16 +107,16 @@ class StudyProgress:
             rate = f"{event['throughput_ops_s']:,.0f} ops/s"
             if self._power_w is not None:
                 rate += f", {self._power_w:.2f} W {self._method}"
-            self._bars.update(self._now, total=planned, completed=event["operations_total"], words=rate)
+            self._bars.update(self._now, total=planned, completed=event["operations_total"], status=rate)
         elif event["event"] == "phase" and event["phase"] in _STANDING:
-            self._bars.update(self._now, words=_STANDING[event["phase"]])
+            self._bars.update(self._now, status=_STANDING[event["phase"]])
 
     def power(self, power: LivePower) -> None:
         """Stores the newest power for the next event."""
         self._power_w = power.power_w
 
     def interim_result(self, message: str, replications: int) -> None:
-        """Say what a declared look found, and drop the runs that it leaves out."""
+        """Shows the result of an interim analysis and removes the runs that it makes unnecessary."""
         self._console.print(message, markup=False)
         self.expect(replications)
 

@@ -204,26 +204,26 @@ def compare(
     """
     host, port = parse_address(address)
     family, target = _resolved(host, port)
-    found: list[Exchange] = []
+    answers: list[Exchange] = []
     lost = 0
     with socket.socket(family, socket.SOCK_DGRAM) as channel:
         channel.settimeout(answer_s_max)
         try:
             channel.connect(target)
-            while len(found) < exchanges and lost < EXCHANGES_MIN + exchanges // 8:
+            while len(answers) < exchanges and lost < EXCHANGES_MIN + exchanges // 8:
                 answer = _asked(channel, token, clock_ns)
-                found, lost = ([*found, answer], lost) if answer else (found, lost + 1)
+                answers, lost = ([*answers, answer], lost) if answer else (answers, lost + 1)
                 time.sleep(PAUSE_S)
         except OSError as error:
             raise ClockError(
                 f"{address}: {error.strerror or error}; is `edgejoule clock serve` running there?"
             ) from error
-    if len(found) < EXCHANGES_MIN:
+    if len(answers) < EXCHANGES_MIN:
         raise ClockError(
-            f"{address}: {len(found)} of {len(found) + lost} requests were answered; is `edgejoule clock serve` "
+            f"{address}: {len(answers)} of {len(answers) + lost} requests were answered; is `edgejoule clock serve` "
             "running there, with the same token?"
         )
-    return offset_of(found, lost)
+    return offset_of(answers, lost)
 
 
 def parse_address(text: str) -> tuple[str, int]:

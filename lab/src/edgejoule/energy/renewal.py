@@ -1,6 +1,6 @@
 """How often a device renews the value that is polled.
 
-A device polled faster than that gives runs of identical values. They look like many readings that agree, and what was
+A device polled faster than that gives runs of identical values. They resemble many readings that agree, and what was
 missed between two renewals looks far smaller than it is. The period is estimated from the times of the changes:
 they lie a whole number of periods apart, each known to within the poll before it. A power that is constant, or moves
 by single steps of a coarse resolution, changes at irregular times, and no period is reported (docs/adr/012).

@@ -44,7 +44,7 @@ class Running:
         self._cpu_s: float | None = None  # of one that has ended
 
     def cpu_s(self, refresh: bool = True) -> float:
-        """CPU time, with that of its children. look: see _CpuCount."""
+        """CPU time, with that of its children. refresh: see _CpuCount."""
         return self._count.now_s(refresh) if self._cpu_s is None else self._cpu_s
 
     def signal(self, number: signal.Signals) -> None:

@@ -96,7 +96,7 @@ class _Members:
             return self.cpu_s_locked(refresh=True)
 
     def cpu_s_locked(self, refresh: bool) -> float:
-        """The caller holds the lock. look: see Process.cpu_s."""
+        """The caller holds the lock. refresh: see Process.cpu_s."""
         return sum(process.cpu_s(refresh) for process in [*self._ended, *self.running])
 
     def report_usage(self, used_s: float) -> None:

@@ -127,7 +127,7 @@ class Hwmon(FileMeter[Rail]):
         return taken, [rail for rail in result if rail not in taken]
 
     def _keep_to_the_chips_pace(self) -> None:
-        """Values read twice look steadier than the power is. Raises MeterError where a fast interval is set."""
+        """Values read twice seem steadier than the power. Raises MeterError where a fast interval is set."""
         update_s = max(rail.update_s for rail in self._sources)
         if not self._pace.is_stream:
             self.poll_interval_s = max(self._pace.poll_interval_s, update_s)
