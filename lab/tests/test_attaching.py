@@ -311,7 +311,7 @@ def test_wall_clock_times_are_taken_within_what_is_stated_and_checked_by_markers
 ) -> None:
     path = recorded(tmp_path, form=form, visible=False)
     refused = attach(path, store, "--run", 1)
-    assert "how far its wall clock may be off" in refused.output
+    assert "the largest difference of its wall clock" in refused.output
     part = settled(attach(path, store, "--run", 1, "--clock-within", 4, "--json"))[0]
     assert abs(part["energy_j"] - TRUE_J) <= part["uncertainty_k2_j"]
     assert part["uncertainty_k2_j"] > 5
@@ -365,7 +365,7 @@ def test_only_the_runs_that_are_covered_get_the_trace(tmp_path: Path, store: Pat
     ("arguments", "reason"),
     [
         (("--run", 9), "no run 9"),
-        (("--starts", 3, "--clock-within", 1), "say which, --run N"),
+        (("--starts", 3, "--clock-within", 1), "name the run by --run N"),
         (("--from", 3), "takes the run's intervals"),
         (("--run", 1, "--clock-within", 1), "no wall-clock times"),
     ],

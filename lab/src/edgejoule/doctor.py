@@ -76,13 +76,13 @@ def _machine(facts: Mapping[str, Any]) -> Iterator[Fact]:
     nowhere = "neither a device tree nor DMI names it"
     yield _fact("machine", "board", machine["board"], nowhere)
     yield _fact("machine", "processor", machine["processor"], "/proc/cpuinfo does not name it")
-    yield _fact("machine", "cores", machine["cores"], "the system does not say")
+    yield _fact("machine", "cores", machine["cores"], "the system does not report it")
     memory = machine["memory_bytes"]
     yield _fact("machine", "memory_bytes", memory, "/proc/meminfo has no MemTotal", _bytes(memory))
     virtual = "yes: its host hides counters and shares the processor" if machine["virtual_machine"] else "no"
     yield _fact("machine", "virtual_machine", machine["virtual_machine"], "", virtual)
     yield _fact("system", "operating_system", system["operating_system"], "/etc/os-release has no PRETTY_NAME")
-    yield _fact("system", "kernel", system["kernel"], "the system does not say")
+    yield _fact("system", "kernel", system["kernel"], "the system does not report it")
     busy = system["cpu_busy_share_before"]
     yield _fact("system", "busy_share", busy, "/proc/stat cannot be read", _percent(busy))
 
@@ -152,7 +152,7 @@ def _storage(facts: Mapping[str, Any], seconds: float) -> Iterator[Fact]:
     yield _fact("storage", "file_system", storage["file_system"], unmounted)
     yield _fact("storage", "mount_options", storage["mount_options"], unmounted)
     yield _fact("storage", "free_bytes", storage["free_bytes"], "", _bytes(storage["free_bytes"]))
-    skipped = Speed.missing("not asked for (--seconds 0)")
+    skipped = Speed.missing("not measured (--seconds 0)")
     speed = measure_speed(Path(storage["path"]), seconds) if seconds > 0 else PathSpeed(skipped, skipped, 0)
     yield _speed("sync_writes_4kb_per_s", speed.sync_writes, "")
     yield _speed("random_reads_4kb_per_s", speed.random_reads, f", over {_bytes(speed.file_bytes)}")

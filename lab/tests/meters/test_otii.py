@@ -191,7 +191,7 @@ def test_without_an_arc_or_an_ace_it_declines() -> None:
 def test_an_answer_without_what_was_asked_for_is_an_error_with_a_message() -> None:
     made = server()
     made._on_project_get_last_recording = lambda project_id: {"name": "?"}
-    with pytest.raises(MeterError, match="without what was asked for: KeyError"):
+    with pytest.raises(MeterError, match="answer is incomplete: KeyError"):
         meter_on(made).open()
 
 

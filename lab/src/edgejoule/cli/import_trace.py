@@ -143,7 +143,7 @@ def _attach(
         raise UsageError(f"{which} has no finished run yet")
     runs = finished if number is None else [_run(store.runs(experiment.id), number, which)]
     if clock.starts_ns is not None and len(runs) > 1:
-        raise UsageError("--starts is a moment of one run: say which, --run N")
+        raise UsageError("--starts is a time in one run: name the run by --run N")
     if primary and (number is not None or len(finished) < sum(experiment.counts.values())):
         raise UsageError(
             "--primary: its joules must be those of all runs: leave --run out, and finish the experiment (run --resume)"

@@ -350,7 +350,7 @@ def _print_plan(
         took = f"{clocks.marker_s * len(plan):.0f} s of that"
         out.print(f"a marker burst before and after each run, with {clocks.rest_s:g} s of rest after the first: {took}")
     for name, address in clocks.servers.items():
-        out.print(f"the clock of {name} is asked for at {address} before and after each run", markup=False)
+        out.print(f"the clock of {name} is read at {address} before and after each run", markup=False)
 
 
 def _estimate(spec: Spec, plan: Sequence[PlannedRun], store: Path, around_s: float) -> str:

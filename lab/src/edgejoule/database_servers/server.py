@@ -162,7 +162,7 @@ class DatabaseServer(abc.ABC):
 
     def settled(self) -> Settled:
         """Reports whether background work is left. Raises NotReadyError when it does not answer."""
-        return Settled(True, "it does not say")
+        return Settled(True, "it does not report it")
 
     def settle(self) -> None:  # noqa: B027
         """Makes it write its memory to storage, where it can."""

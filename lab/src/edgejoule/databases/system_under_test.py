@@ -390,7 +390,7 @@ class External(Served):
         where = f"{run.label()}: {run.adapter}.{HOST} names a server that you run"
         if SECRET in run.options:
             named = f"{run.adapter}.{SECRET}_env or {run.adapter}.{SECRET}_file"
-            raise UsageError(f"{where}: what an experiment says is stored; say where its password is, by {named}")
+            raise UsageError(f"{where}: what an experiment says is stored; name the place of its password by {named}")
         if run.kind != CORE or any(run.properties.get(name) for name in ("insertproportion", "deleteproportion")):
             raise UsageError(f"{where}: rows that a run inserts or deletes would be there for the next; leave them out")
         asked = {

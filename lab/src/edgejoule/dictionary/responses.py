@@ -53,9 +53,9 @@ def _fixed() -> list[Response]:
         Response("power_idle_w", "W", "power at idle", none, amount, True),
         Response("power_quiet_w", "W", "power of the open database, quiet", none, amount, True),
         Response("throughput_ops_s", "ops/s", "throughput", high, amount),
-        Response("target_ops_s", "ops/s", "rate asked for", none, amount),
+        Response("target_ops_s", "ops/s", "requested rate", none, amount),
         # an amount: earlier releases stored more than 1
-        Response("target_share", "1", "share of the rate asked for that was reached", none, amount),
+        Response("target_share", "1", "share of the requested rate that was reached", none, amount),
         Response("failure_share", "1", "share of operations that failed", low, share),
         Response("longest_gap_s", "s", "longest time without a success", low, amount),
         Response("active_s", "s", "active time", low, less_shell),

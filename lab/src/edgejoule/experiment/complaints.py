@@ -216,7 +216,7 @@ def _servers(spec: Spec) -> Iterator[Complaint]:
     if not policies:
         yield "servers", f"no {POLICY}: give it as a factor, or fixed"
     if len(spec.servers) == 1:
-        yield "servers", "one server has nobody to offload to"
+        yield "servers", "a single server cannot offload"
     for policy in policies:
         if (target := static_server(policy)) and target not in spec.servers:
             yield f"{table}.{POLICY}", f"{policy!r}: no server is named so; {nearest(target, spec.servers)}"

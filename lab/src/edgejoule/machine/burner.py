@@ -88,4 +88,4 @@ def _heard(process: subprocess.Popen[str]) -> list[tuple[int, int]]:
     try:
         return [(int(first), int(last)) for first, last in json.loads(line)["busy_ns"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise LoadError(f"a process that makes CPU load has ended, or said {line[:60]!r}") from error
+        raise LoadError(f"a process that makes CPU load has ended, or sent {line[:60]!r}") from error

@@ -178,9 +178,9 @@ def _placements(
         aligned = by_markers(trace, markers)
     except DataError as error:
         way = (
-            "say how far its wall clock may be off this host's: --clock-within S"
+            "give the largest difference of its wall clock from this host's: --clock-within S"
             if recorded.origin_ns is not None
-            else "its times are relative: say where the run begins in it, --starts TIME with --clock-within S"
+            else "its times are relative: give the time at which the run begins, --starts TIME with --clock-within S"
         )
         also = _ELSEWHERE if any(_exchanged(run) for run in runs) else ""
         raise DataError(f"the trace cannot be tied to this host's clock: {error}; {way}{also}") from error

@@ -81,7 +81,7 @@ def rate_responses(executions: Sequence[Execution]) -> list[ResponseValue]:
     asked = executions[0].start["target_ops_s"]
     if asked is None:
         return []
-    why = "the client does not say when the operations of its schedule were due"
+    why = "the client does not report when the operations of its schedule were due"
     share = response("target_share", reached_share(executions), missing=why)
     return [response("target_ops_s", asked), share]
 

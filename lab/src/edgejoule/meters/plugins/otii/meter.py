@@ -119,7 +119,7 @@ class Otii(StreamingMeter[OtiiClient, bool]):
         try:
             self._record(client)
         except (KeyError, TypeError, ValueError) as error:
-            raise OSError(f"the server answered without what was asked for: {error!r}") from error
+            raise OSError(f"the server's answer is incomplete: {error!r}") from error
 
     def _record(self, client: OtiiClient) -> None:
         self._device = self._chosen(client.ask("otii_get_devices", _OPEN_S, timeout=1).get("devices", []))
