@@ -118,7 +118,7 @@ target_include_directories(lunar-Calls PRIVATE . ../fuzz)
 target_link_libraries(lunar-Calls PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(Calls epochs_of_groups_unchecked recovery/recover.c "if (group->epoch != series->epoch && !later) return 0;" "(void)later;")
 
-# Damage in the log is told from what a cut leaves.
+# Damage in the log is distinguished from the effect of a cut.
 add_library(lunar-DamagedLog OBJECT damaged_log_test.cc)
 target_link_libraries(lunar-DamagedLog PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(DamagedLog damage_ends_the_log_without_a_word recovery/recover.c "return next_group(db, &series, NULL);" "return 0;")

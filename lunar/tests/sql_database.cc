@@ -71,8 +71,8 @@ Ran Database::run(const std::string& sql, const std::vector<lunar_value>& parame
   return ran;
 }
 
-std::string Database::told(const std::string& sql, const std::vector<lunar_value>& parameters,
-                           std::size_t memory_bytes) {
+std::string Database::result(const std::string& sql, const std::vector<lunar_value>& parameters,
+                             std::size_t memory_bytes) {
   const Ran ran = run(sql, parameters, memory_bytes);
   if (ran.error != 0) return "error: " + ran.complaint;
   std::string text;

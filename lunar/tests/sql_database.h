@@ -17,7 +17,7 @@ struct Ran {
   std::uint64_t changes = 0;
   std::string complaint;  // "reason: token @ position"
   bool several_passes = false;
-  std::string index;  // used to select the rows
+  std::string index;  // the index that the statement used, or empty
 };
 
 class Database {
@@ -31,8 +31,8 @@ class Database {
   // Runs one statement.
   Ran run(const std::string& sql, const std::vector<lunar_value>& parameters = {}, std::size_t memory_bytes = 65536);
   // Runs a query. Returns its rows as "a b|c d", or "error: complaint".
-  std::string told(const std::string& sql, const std::vector<lunar_value>& parameters = {},
-                   std::size_t memory_bytes = 65536);
+  std::string result(const std::string& sql, const std::vector<lunar_value>& parameters = {},
+                     std::size_t memory_bytes = 65536);
   // Runs every statement of the text. Returns the first error.
   int all(const std::string& sql);
 

@@ -1334,7 +1334,7 @@ class Contest {
 
 void contest(std::uint64_t statements, bool every_production) {
   const std::uint64_t seed = seed_told(), each = 1000;
-  if (const char* told = std::getenv("LUNAR_STATEMENTS")) statements = std::strtoull(told, nullptr, 10);
+  if (const char* count = std::getenv("LUNAR_STATEMENTS")) statements = std::strtoull(count, nullptr, 10);
   std::map<std::string, std::uint64_t> counts;
   std::uint64_t selects = 0, with_rows = 0, of_rows = 0, of_rows_with_rows = 0, made = 0;
   for (std::uint64_t i = 0; made < statements; ++i) {
@@ -1365,8 +1365,8 @@ void contest(std::uint64_t statements, bool every_production) {
     }
 }
 
-// Returns SQLite's rows of a query in the form of Database::told.
-std::string told_by_sqlite(sqlite3* sqlite, const std::string& sql) {
+// Returns SQLite's rows of a query in the form of Database::result.
+std::string result_of_sqlite(sqlite3* sqlite, const std::string& sql) {
   sqlite3_stmt* statement = nullptr;
   EXPECT_EQ(sqlite3_prepare_v2(sqlite, sql.c_str(), -1, &statement, nullptr), SQLITE_OK);
   std::string rows;
@@ -1417,7 +1417,7 @@ TEST(SqlBesideSqlite, aggregates_of_reals_with_nan_and_infinities_are_the_same) 
         char sql[200];
         std::snprintf(sql, sizeof sql, "SELECT SUM(%s), AVG(%s), MIN(%s), MAX(%s), COUNT(%s), SUM(%s) + 1 FROM t %s", a,
                       a, a, a, a, a, rest);
-        ASSERT_EQ(database.told(sql), told_by_sqlite(sqlite, sql)) << "round " << round << ": " << sql;
+        ASSERT_EQ(database.result(sql), result_of_sqlite(sqlite, sql)) << "round " << round << ": " << sql;
       }
     sqlite3_close(sqlite);
   }

@@ -16,143 +16,144 @@ class Sql : public testing::Test {
     ASSERT_EQ(database.all("CREATE TABLE readings (id INTEGER PRIMARY KEY, place TEXT, heat REAL, ok BOOLEAN, n INT8);"
                            "INSERT INTO readings VALUES (1, 'roof', 20.5, TRUE, 5), (2, 'cellar', 12, FALSE, NULL),"
                            "  (3, 'roof', NULL, TRUE, -128), (4, NULL, 7.25, NULL, 127);"
-                           "CREATE TABLE words (word TEXT, n INT, PRIMARY KEY (word) USING HASH);"
-                           "INSERT INTO words VALUES ('one', 1), ('two', 2), ('three', 3)"),
+                           "CREATE TABLE names (name TEXT, n INT, PRIMARY KEY (name) USING HASH);"
+                           "INSERT INTO names VALUES ('one', 1), ('two', 2), ('three', 3)"),
               0);
   }
-  std::string told(const std::string& sql, const std::vector<lunar_value>& parameters = {}) {
-    return database.told(sql, parameters);
+  std::string result(const std::string& sql, const std::vector<lunar_value>& parameters = {}) {
+    return database.result(sql, parameters);
   }
   Database database;
 };
 
-TEST_F(Sql, select_gives_columns_in_their_order) {
-  EXPECT_EQ(told("SELECT * FROM readings WHERE id = 1"), "1 roof 20.5 true 5");
-  EXPECT_EQ(told("SELECT n, id FROM readings WHERE id < 3"), "5 1|NULL 2");
-  EXPECT_EQ(told("select ID, \"Place\" from READINGS where iD = 4 -- words in any case\n"), "4 NULL");
+TEST_F(Sql, select_returns_columns_in_order) {
+  EXPECT_EQ(result("SELECT * FROM readings WHERE id = 1"), "1 roof 20.5 true 5");
+  EXPECT_EQ(result("SELECT n, id FROM readings WHERE id < 3"), "5 1|NULL 2");
+  EXPECT_EQ(result("select ID, \"Place\" from READINGS where iD = 4 -- case is ignored\n"), "4 NULL");
 }
 
-TEST_F(Sql, where_knows_three_values) {
-  EXPECT_EQ(told("SELECT id FROM readings WHERE heat > 10"), "1|2");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE NOT heat > 10"), "4");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE heat IS NULL"), "3");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE heat IS NOT NULL AND ok"), "1");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE heat > 10 OR ok"), "1|2|3");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE n NOT IN (5, NULL)"), "");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE n IN (5, NULL, 127)"), "1|4");
+TEST_F(Sql, where_has_three_valued_logic) {
+  EXPECT_EQ(result("SELECT id FROM readings WHERE heat > 10"), "1|2");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE NOT heat > 10"), "4");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE heat IS NULL"), "3");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE heat IS NOT NULL AND ok"), "1");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE heat > 10 OR ok"), "1|2|3");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE n NOT IN (5, NULL)"), "");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE n IN (5, NULL, 127)"), "1|4");
 }
 
-TEST_F(Sql, where_compares_in_every_way) {
-  EXPECT_EQ(told("SELECT id FROM readings WHERE id <> 1 AND id != 2 AND id == 3"), "3");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE heat BETWEEN 7.25 AND 12"), "2|4");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE heat NOT BETWEEN 7.25 AND 12"), "1");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE place LIKE 'RO%'"), "1|3");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE place LIKE '%l_r'"), "2");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE (id = 1 OR id = 2) AND NOT (id = 2)"), "1");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE id + 1 - 2 = 2"), "3");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE -n = 128"), "3");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE id = '2'"), "2");
+TEST_F(Sql, where_supports_every_comparison) {
+  EXPECT_EQ(result("SELECT id FROM readings WHERE id <> 1 AND id != 2 AND id == 3"), "3");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE heat BETWEEN 7.25 AND 12"), "2|4");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE heat NOT BETWEEN 7.25 AND 12"), "1");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE place LIKE 'RO%'"), "1|3");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE place LIKE '%l_r'"), "2");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE (id = 1 OR id = 2) AND NOT (id = 2)"), "1");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE id + 1 - 2 = 2"), "3");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE -n = 128"), "3");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE id = '2'"), "2");
 }
 
 TEST_F(Sql, order_by_sorts_and_puts_null_first) {
-  EXPECT_EQ(told("SELECT id FROM readings ORDER BY heat"), "3|4|2|1");
-  EXPECT_EQ(told("SELECT id FROM readings ORDER BY heat DESC"), "1|2|4|3");
-  EXPECT_EQ(told("SELECT id FROM readings ORDER BY place DESC, id DESC"), "3|1|2|4");
-  EXPECT_EQ(told("SELECT id FROM readings ORDER BY id DESC LIMIT 2 OFFSET 1"), "3|2");
-  EXPECT_EQ(told("SELECT word FROM words ORDER BY n DESC LIMIT 2"), "three|two");
-  EXPECT_EQ(told("SELECT id FROM readings LIMIT -1 OFFSET 3"), "4");
-  EXPECT_EQ(told("SELECT id FROM readings ORDER BY n LIMIT 0"), "");
+  EXPECT_EQ(result("SELECT id FROM readings ORDER BY heat"), "3|4|2|1");
+  EXPECT_EQ(result("SELECT id FROM readings ORDER BY heat DESC"), "1|2|4|3");
+  EXPECT_EQ(result("SELECT id FROM readings ORDER BY place DESC, id DESC"), "3|1|2|4");
+  EXPECT_EQ(result("SELECT id FROM readings ORDER BY id DESC LIMIT 2 OFFSET 1"), "3|2");
+  EXPECT_EQ(result("SELECT name FROM names ORDER BY n DESC LIMIT 2"), "three|two");
+  EXPECT_EQ(result("SELECT id FROM readings LIMIT -1 OFFSET 3"), "4");
+  EXPECT_EQ(result("SELECT id FROM readings ORDER BY n LIMIT 0"), "");
 }
 
-TEST_F(Sql, aggregates_make_one_row_of_all) {
-  EXPECT_EQ(told("SELECT COUNT(*) FROM readings"), "4");
-  EXPECT_EQ(told("SELECT COUNT(*), COUNT(heat), MIN(heat), MAX(heat), SUM(n), AVG(n) FROM readings"),
+TEST_F(Sql, aggregates_return_one_row) {
+  EXPECT_EQ(result("SELECT COUNT(*) FROM readings"), "4");
+  EXPECT_EQ(result("SELECT COUNT(*), COUNT(heat), MIN(heat), MAX(heat), SUM(n), AVG(n) FROM readings"),
             "4 3 7.25 20.5 4 1.33333333333333");
-  EXPECT_EQ(told("SELECT COUNT(*), SUM(n), AVG(n), MIN(place) FROM readings WHERE id > 99"), "0 NULL NULL NULL");
-  EXPECT_EQ(told("SELECT MIN(place), MAX(place) FROM readings"), "cellar roof");
-  EXPECT_EQ(told("SELECT SUM(id) + 1 FROM readings"), "11");
+  EXPECT_EQ(result("SELECT COUNT(*), SUM(n), AVG(n), MIN(place) FROM readings WHERE id > 99"), "0 NULL NULL NULL");
+  EXPECT_EQ(result("SELECT MIN(place), MAX(place) FROM readings"), "cellar roof");
+  EXPECT_EQ(result("SELECT SUM(id) + 1 FROM readings"), "11");
 }
 
-TEST_F(Sql, group_by_makes_one_row_of_each_key) {
-  EXPECT_EQ(told("SELECT place, COUNT(*), MAX(id) FROM readings GROUP BY place"), "NULL 1 4|cellar 1 2|roof 2 3");
-  EXPECT_EQ(told("SELECT place FROM readings GROUP BY place ORDER BY place DESC LIMIT 2"), "roof|cellar");
+TEST_F(Sql, group_by_returns_one_row_per_key) {
+  EXPECT_EQ(result("SELECT place, COUNT(*), MAX(id) FROM readings GROUP BY place"), "NULL 1 4|cellar 1 2|roof 2 3");
+  EXPECT_EQ(result("SELECT place FROM readings GROUP BY place ORDER BY place DESC LIMIT 2"), "roof|cellar");
 }
 
 TEST_F(Sql, sum_that_overflows_is_an_error) {
   ASSERT_EQ(database.all("CREATE TABLE big (id INT PRIMARY KEY, n BIGINT);"
                          "INSERT INTO big VALUES (1, 9223372036854775807), (2, 1)"),
             0);
-  EXPECT_EQ(told("SELECT SUM(n) FROM big"), "error: the sum is larger than a 64-bit integer: SUM @ 0");
-  EXPECT_EQ(told("SELECT AVG(n) FROM big"), "4.61168601842739e+18");
+  EXPECT_EQ(result("SELECT SUM(n) FROM big"), "error: the sum is larger than a 64-bit integer: SUM @ 0");
+  EXPECT_EQ(result("SELECT AVG(n) FROM big"), "4.61168601842739e+18");
 }
 
-TEST_F(Sql, update_changes_what_where_says) {
+TEST_F(Sql, update_changes_the_rows_that_where_selects) {
   EXPECT_EQ(database.run("UPDATE readings SET n = n + 1, place = 'attic' WHERE place = 'roof'").changes, 2u);
-  EXPECT_EQ(told("SELECT id, place, n FROM readings WHERE place = 'attic'"), "1 attic 6|3 attic -127");
-  EXPECT_EQ(told("UPDATE readings SET id = 7 WHERE id = 1"),
+  EXPECT_EQ(result("SELECT id, place, n FROM readings WHERE place = 'attic'"), "1 attic 6|3 attic -127");
+  EXPECT_EQ(result("UPDATE readings SET id = 7 WHERE id = 1"),
             "error: the primary key cannot be set: delete the row, insert another: id @ 20");
-  EXPECT_EQ(database.run("UPDATE words SET n = n + 10").changes, 3u);
-  EXPECT_EQ(told("SELECT n FROM words ORDER BY n"), "11|12|13");
+  EXPECT_EQ(database.run("UPDATE names SET n = n + 10").changes, 3u);
+  EXPECT_EQ(result("SELECT n FROM names ORDER BY n"), "11|12|13");
 }
 
 TEST_F(Sql, a_value_out_of_range_is_an_error_that_names_the_column_and_changes_nothing) {
-  EXPECT_EQ(told("INSERT INTO readings (id, n) VALUES (10, 1), (11, 128)"), "error: the value is out of range: n @ 0");
-  EXPECT_EQ(told("UPDATE readings SET n = n + 1"), "error: the value is out of range: n @ 0");
-  EXPECT_EQ(told("SELECT id, n FROM readings"), "1 5|2 NULL|3 -128|4 127");
-  EXPECT_EQ(told("INSERT INTO readings (n) VALUES (1)"), "error: may not be NULL: id @ 0");
-  EXPECT_EQ(told("INSERT INTO readings (id, n) VALUES (10, 'many')"), "error: has another type: n @ 0");
+  EXPECT_EQ(result("INSERT INTO readings (id, n) VALUES (10, 1), (11, 128)"),
+            "error: the value is out of range: n @ 0");
+  EXPECT_EQ(result("UPDATE readings SET n = n + 1"), "error: the value is out of range: n @ 0");
+  EXPECT_EQ(result("SELECT id, n FROM readings"), "1 5|2 NULL|3 -128|4 127");
+  EXPECT_EQ(result("INSERT INTO readings (n) VALUES (1)"), "error: may not be NULL: id @ 0");
+  EXPECT_EQ(result("INSERT INTO readings (id, n) VALUES (10, 'many')"), "error: has another type: n @ 0");
 }
 
-TEST_F(Sql, delete_removes_what_where_says) {
+TEST_F(Sql, delete_removes_the_rows_that_where_selects) {
   EXPECT_EQ(database.run("DELETE FROM readings WHERE heat < 13").changes, 2u);
-  EXPECT_EQ(told("SELECT id FROM readings"), "1|3");
-  EXPECT_EQ(database.run("DELETE FROM words WHERE word = 'two'").changes, 1u);
-  EXPECT_EQ(database.run("DELETE FROM words").changes, 2u);
+  EXPECT_EQ(result("SELECT id FROM readings"), "1|3");
+  EXPECT_EQ(database.run("DELETE FROM names WHERE name = 'two'").changes, 1u);
+  EXPECT_EQ(database.run("DELETE FROM names").changes, 2u);
 }
 
 TEST_F(Sql, parameters_have_numbers_and_names) {
-  EXPECT_EQ(told("SELECT id FROM readings WHERE id = ? OR id = ?", {integer(1), integer(3)}), "1|3");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE id = ?2", {integer(1), integer(3)}), "3");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE id >= :low AND id < :high AND id <> :low", {integer(2), integer(4)}),
+  EXPECT_EQ(result("SELECT id FROM readings WHERE id = ? OR id = ?", {integer(1), integer(3)}), "1|3");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE id = ?2", {integer(1), integer(3)}), "3");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE id >= :low AND id < :high AND id <> :low", {integer(2), integer(4)}),
             "3");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE id = ?"), "") << "not bound: NULL";
+  EXPECT_EQ(result("SELECT id FROM readings WHERE id = ?"), "") << "not bound: NULL";
 }
 
 TEST_F(Sql, transactions_commit_and_roll_back) {
   ASSERT_EQ(database.all("BEGIN; DELETE FROM readings; ROLLBACK TRANSACTION"), 0);
-  EXPECT_EQ(told("SELECT COUNT(*) FROM readings"), "4");
+  EXPECT_EQ(result("SELECT COUNT(*) FROM readings"), "4");
   ASSERT_EQ(database.all("BEGIN TRANSACTION; DELETE FROM readings WHERE id > 1; COMMIT;"), 0);
-  EXPECT_EQ(told("SELECT COUNT(*) FROM readings"), "1");
+  EXPECT_EQ(result("SELECT COUNT(*) FROM readings"), "1");
 }
 
-TEST_F(Sql, a_statement_that_fails_half_way_loses_the_transaction_it_is_in) {
-  ASSERT_EQ(database.all("BEGIN; INSERT INTO words VALUES ('four', 4)"), 0);
-  EXPECT_EQ(database.run("INSERT INTO words VALUES ('one', 1)").error, LUNAR_E_EXISTS) << "nothing was changed";
-  EXPECT_EQ(database.run("INSERT INTO words VALUES ('five', 5), ('one', 1)").error, LUNAR_E_EXISTS);
-  EXPECT_EQ(database.run("SELECT * FROM words").error, LUNAR_E_TXN);
+TEST_F(Sql, a_statement_that_fails_midway_rolls_back_its_transaction) {
+  ASSERT_EQ(database.all("BEGIN; INSERT INTO names VALUES ('four', 4)"), 0);
+  EXPECT_EQ(database.run("INSERT INTO names VALUES ('one', 1)").error, LUNAR_E_EXISTS) << "nothing was changed";
+  EXPECT_EQ(database.run("INSERT INTO names VALUES ('five', 5), ('one', 1)").error, LUNAR_E_EXISTS);
+  EXPECT_EQ(database.run("SELECT * FROM names").error, LUNAR_E_TXN);
   EXPECT_EQ(database.run("COMMIT").error, LUNAR_E_TXN);
-  EXPECT_EQ(told("SELECT COUNT(*) FROM words"), "3");
+  EXPECT_EQ(result("SELECT COUNT(*) FROM names"), "3");
 }
 
 TEST_F(Sql, explain_reports_the_access_path) {
-  EXPECT_EQ(told("EXPLAIN SELECT * FROM readings WHERE id = 3 AND n = 1"),
+  EXPECT_EQ(result("EXPLAIN SELECT * FROM readings WHERE id = 3 AND n = 1"),
             "readings: one row by the key id; tested by WHERE");
-  EXPECT_EQ(told("EXPLAIN SELECT * FROM readings WHERE 3 < id AND id < 9 ORDER BY id DESC"),
+  EXPECT_EQ(result("EXPLAIN SELECT * FROM readings WHERE 3 < id AND id < 9 ORDER BY id DESC"),
             "readings: a range of the key id, last first; tested by WHERE");
-  EXPECT_EQ(told("EXPLAIN SELECT * FROM words WHERE n = 3 ORDER BY n"),
-            "words: every row; tested by WHERE; sorted in memory, in several passes where it is short");
-  EXPECT_EQ(told("EXPLAIN SELECT COUNT(*) FROM words"), "words: its number of rows");
-  EXPECT_EQ(told("EXPLAIN UPDATE words SET n = 1"),
-            "words: every row; keys collected before a change in memory, in several passes where it is short");
-  EXPECT_EQ(told("EXPLAIN DELETE FROM readings"), "readings: every row, in order");
-  EXPECT_EQ(told("EXPLAIN SELECT SUM(n) FROM words"), "words: every row; made one row");
+  EXPECT_EQ(result("EXPLAIN SELECT * FROM names WHERE n = 3 ORDER BY n"),
+            "names: every row; tested by WHERE; sorted in memory, in several passes where it is short");
+  EXPECT_EQ(result("EXPLAIN SELECT COUNT(*) FROM names"), "names: its number of rows");
+  EXPECT_EQ(result("EXPLAIN UPDATE names SET n = 1"),
+            "names: every row; keys collected before a change in memory, in several passes where it is short");
+  EXPECT_EQ(result("EXPLAIN DELETE FROM readings"), "readings: every row, in order");
+  EXPECT_EQ(result("EXPLAIN SELECT SUM(n) FROM names"), "names: every row; made one row");
 }
 
 TEST_F(Sql, explain_names_the_index) {
   ASSERT_EQ(database.all("CREATE INDEX by_place ON readings (place); CREATE INDEX by_heat ON readings (heat);"
-                         "CREATE INDEX by_n ON readings (n) USING HASH; CREATE INDEX words_n ON words (n) USING TREE"),
+                         "CREATE INDEX by_n ON readings (n) USING HASH; CREATE INDEX names_n ON names (n) USING TREE"),
             0);
-  const auto path = [&](const std::string& sql) { return told("EXPLAIN " + sql); };
+  const auto path = [&](const std::string& sql) { return result("EXPLAIN " + sql); };
   EXPECT_EQ(path("SELECT * FROM readings WHERE n = 5"), "readings: one value of n by the index by_n; tested by WHERE");
   EXPECT_EQ(path("SELECT * FROM readings WHERE 'roof' = place"),
             "readings: one value of place by the index by_place; tested by WHERE");
@@ -172,9 +173,9 @@ TEST_F(Sql, explain_names_the_index) {
   EXPECT_EQ(path("SELECT * FROM readings WHERE place LIKE 'ro%'"),
             "readings: a range of place by the index by_place; tested by WHERE");
   EXPECT_EQ(path("SELECT * FROM readings ORDER BY heat LIMIT 3"), "readings: every row by the index by_heat, in order");
-  EXPECT_EQ(path("SELECT word FROM words ORDER BY n"), "words: every row by the index words_n, in order");
-  EXPECT_EQ(path("DELETE FROM words WHERE n > 1"),
-            "words: a range of n by the index words_n; tested by WHERE; keys collected before a change in memory, in "
+  EXPECT_EQ(path("SELECT name FROM names ORDER BY n"), "names: every row by the index names_n, in order");
+  EXPECT_EQ(path("DELETE FROM names WHERE n > 1"),
+            "names: a range of n by the index names_n; tested by WHERE; keys collected before a change in memory, in "
             "several passes where it is short");
   // Two indexes: the better one.
   EXPECT_EQ(path("SELECT * FROM readings WHERE n = 5 AND id = 1"), "readings: one row by the key id; tested by WHERE");
@@ -195,7 +196,7 @@ TEST_F(Sql, explain_names_the_index) {
       << "an index has the first bytes of a text";
 }
 
-TEST_F(Sql, rows_are_found_by_an_index) {
+TEST_F(Sql, an_index_returns_the_rows_of_a_scan) {
   const std::vector<std::string> wheres = {"place = 'roof'",
                                            "place LIKE 'RO%'",
                                            "place LIKE 'c_l%'",
@@ -213,97 +214,97 @@ TEST_F(Sql, rows_are_found_by_an_index) {
                                            "place BETWEEN 'a' AND 'm'",
                                            "ok IN (0, 1, 7)"};
   std::vector<std::string> scanned;
-  for (const auto& where : wheres) scanned.push_back(told("SELECT id FROM readings WHERE " + where + " ORDER BY id"));
+  for (const auto& where : wheres) scanned.push_back(result("SELECT id FROM readings WHERE " + where + " ORDER BY id"));
   EXPECT_EQ(scanned[0], "1|3");
   ASSERT_EQ(database.all("CREATE INDEX a ON readings (place) USING TREE; CREATE INDEX b ON readings (heat) USING TREE;"
                          "CREATE INDEX c ON readings (n) USING HASH; CREATE INDEX d ON readings (ok) USING HASH"),
             0);
   for (std::size_t i = 0; i < wheres.size(); ++i) {
-    EXPECT_EQ(told("SELECT id FROM readings WHERE " + wheres[i] + " ORDER BY id"), scanned[i]) << wheres[i];
+    EXPECT_EQ(result("SELECT id FROM readings WHERE " + wheres[i] + " ORDER BY id"), scanned[i]) << wheres[i];
     if (i != 12) {
-      EXPECT_NE(told("EXPLAIN SELECT id FROM readings WHERE " + wheres[i]).find("index"), std::string::npos)
+      EXPECT_NE(result("EXPLAIN SELECT id FROM readings WHERE " + wheres[i]).find("index"), std::string::npos)
           << wheres[i];
     }
   }
-  EXPECT_EQ(told("SELECT heat FROM readings ORDER BY heat"), "NULL|7.25|12|20.5");
-  EXPECT_EQ(told("SELECT heat FROM readings ORDER BY heat DESC LIMIT 2"), "20.5|12");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE place = 'roof' ORDER BY id DESC"), "3|1");
+  EXPECT_EQ(result("SELECT heat FROM readings ORDER BY heat"), "NULL|7.25|12|20.5");
+  EXPECT_EQ(result("SELECT heat FROM readings ORDER BY heat DESC LIMIT 2"), "20.5|12");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE place = 'roof' ORDER BY id DESC"), "3|1");
 }
 
-TEST_F(Sql, indexes_are_made_and_dropped) {
-  EXPECT_EQ(database.all("CREATE INDEX by_n ON words (n); CREATE INDEX IF NOT EXISTS BY_N ON words (n);"
+TEST_F(Sql, indexes_are_created_and_dropped) {
+  EXPECT_EQ(database.all("CREATE INDEX by_n ON names (n); CREATE INDEX IF NOT EXISTS BY_N ON names (n);"
                          "DROP INDEX By_n; DROP INDEX IF EXISTS by_n"),
             0);
-  EXPECT_EQ(told("DROP INDEX by_n"), "error: no index has this name: by_n @ 11");
-  EXPECT_EQ(told("CREATE INDEX words ON words (n)"), "error: it exists already: words @ 13");
-  EXPECT_EQ(told("CREATE INDEX by_n ON nothing (n)"), "error: no table has this name: nothing @ 21");
-  EXPECT_EQ(told("CREATE INDEX by_n ON words (x)"), "error: the table has no column of this name: x @ 28");
-  ASSERT_EQ(database.run("CREATE INDEX by_n ON words (n)").error, 0);
-  EXPECT_EQ(told("CREATE INDEX By_N ON readings (n)"), "error: it exists already: by_n @ 13");
+  EXPECT_EQ(result("DROP INDEX by_n"), "error: no index has this name: by_n @ 11");
+  EXPECT_EQ(result("CREATE INDEX names ON names (n)"), "error: it exists already: names @ 13");
+  EXPECT_EQ(result("CREATE INDEX by_n ON nothing (n)"), "error: no table has this name: nothing @ 21");
+  EXPECT_EQ(result("CREATE INDEX by_n ON names (x)"), "error: the table has no column of this name: x @ 28");
+  ASSERT_EQ(database.run("CREATE INDEX by_n ON names (n)").error, 0);
+  EXPECT_EQ(result("CREATE INDEX By_N ON readings (n)"), "error: it exists already: by_n @ 13");
   ASSERT_EQ(database.run("BEGIN").error, 0);
-  EXPECT_EQ(told("CREATE INDEX b ON words (n)"), "error: a transaction is open, or none is: b @ 13");
+  EXPECT_EQ(result("CREATE INDEX b ON names (n)"), "error: a transaction is open, or none is: b @ 13");
   ASSERT_EQ(database.all("DROP INDEX by_n; ROLLBACK"), 0);
-  EXPECT_EQ(told("EXPLAIN SELECT word FROM words WHERE n = 1"),
-            "words: one value of n by the index by_n; tested by WHERE");
-  ASSERT_EQ(database.run("DROP TABLE words").error, 0);
-  EXPECT_EQ(told("DROP INDEX by_n"), "error: no index has this name: by_n @ 11") << "it went with its table";
+  EXPECT_EQ(result("EXPLAIN SELECT name FROM names WHERE n = 1"),
+            "names: one value of n by the index by_n; tested by WHERE");
+  ASSERT_EQ(database.run("DROP TABLE names").error, 0);
+  EXPECT_EQ(result("DROP INDEX by_n"), "error: no index has this name: by_n @ 11") << "dropped with its table";
 }
 
-TEST_F(Sql, a_statement_notices_indexes_that_come_and_go) {
+TEST_F(Sql, a_statement_adapts_to_created_and_dropped_indexes) {
   std::uint64_t memory[300];
   lunar_statement* statement = nullptr;
   const std::string sql = "SELECT id FROM readings WHERE n >= -128 AND n = ?";
   ASSERT_EQ(lunar_prepare(&database.db, sql.data(), sql.size(), memory, sizeof memory, &statement, nullptr), 0);
   ASSERT_EQ(lunar_bind_int64(statement, 1, 127), 0);
-  const auto found = [&] {
+  const auto expect_row = [&] {
     const std::uint64_t before = database.device.calls;
     EXPECT_EQ(lunar_step(statement), LUNAR_ROW);
     EXPECT_EQ(lunar_column_int64(statement, 0), 4);
     return database.device.calls - before;
   };
-  found();
+  expect_row();
   EXPECT_EQ(lunar_step(statement), LUNAR_DONE);
   for (const char* kind : {"TREE", "HASH"}) {
     ASSERT_EQ(database.run(std::string("CREATE INDEX i ON readings (n) USING ") + kind).error, 0);
-    found();
+    expect_row();
     EXPECT_STREQ(sql_peek_index(statement), "i");
     EXPECT_EQ(lunar_step(statement), LUNAR_DONE);
-    found();
+    expect_row();
     ASSERT_EQ(database.run("DROP INDEX i").error, 0);
     EXPECT_EQ(lunar_step(statement), LUNAR_E_SCHEMA) << "between two rows";
-    found();
+    expect_row();
     EXPECT_STREQ(sql_peek_index(statement), "");
     EXPECT_EQ(lunar_step(statement), LUNAR_DONE);
   }
   lunar_finalize(statement);
 }
 
-TEST_F(Sql, an_error_names_the_word_and_its_place) {
-  EXPECT_EQ(told("SELECT wheat FROM readings"), "error: the table has no column of this name: wheat @ 7");
-  EXPECT_EQ(told("SELECT id FROM nothing"), "error: no table has this name: nothing @ 15");
-  EXPECT_EQ(told("SELECT id FROM readings JOIN words"), "error: not expected here, or not in lunar's SQL: JOIN @ 24");
-  EXPECT_EQ(told("SELECT id FROM readings WHERE id = 'a"),
+TEST_F(Sql, an_error_names_the_token_and_its_position) {
+  EXPECT_EQ(result("SELECT wheat FROM readings"), "error: the table has no column of this name: wheat @ 7");
+  EXPECT_EQ(result("SELECT id FROM nothing"), "error: no table has this name: nothing @ 15");
+  EXPECT_EQ(result("SELECT id FROM readings JOIN names"), "error: not expected here, or not in lunar's SQL: JOIN @ 24");
+  EXPECT_EQ(result("SELECT id FROM readings WHERE id = 'a"),
             "error: no character of SQL, or a quote without its end: 'a @ 35");
-  EXPECT_EQ(told("MERGE INTO x"), "error: a statement cannot begin so: MERGE @ 0");
-  EXPECT_EQ(told("SELECT id, COUNT(*) FROM readings"),
+  EXPECT_EQ(result("MERGE INTO x"), "error: a statement cannot begin so: MERGE @ 0");
+  EXPECT_EQ(result("SELECT id, COUNT(*) FROM readings"),
             "error: beside aggregates stands the column of GROUP BY only: id @ 7");
 }
 
-TEST_F(Sql, tables_are_made_with_rings_and_dropped) {
+TEST_F(Sql, tables_with_rings_are_created_and_dropped) {
   ASSERT_EQ(database.all("CREATE TABLE log (at BIGINT PRIMARY KEY, v REAL NOT NULL) RING ROWS 3;"
                          "INSERT INTO log VALUES (1, 1), (2, 2), (3, 3), (4, 4);"
                          "CREATE TABLE IF NOT EXISTS log (x INT PRIMARY KEY)"),
             0);
-  EXPECT_EQ(told("SELECT at FROM log"), "2|3|4");
+  EXPECT_EQ(result("SELECT at FROM log"), "2|3|4");
   EXPECT_EQ(database.run("CREATE TABLE LOG (x INT PRIMARY KEY)").error, LUNAR_E_EXISTS);
   ASSERT_EQ(database.all("DROP TABLE log; DROP TABLE IF EXISTS log"), 0);
   EXPECT_EQ(database.run("DROP TABLE log").error, LUNAR_E_NO_TABLE);
 }
 
-TEST_F(Sql, statements_run_again_with_other_parameters) {
+TEST_F(Sql, a_statement_runs_repeatedly_with_new_parameters) {
   std::uint64_t memory[300];
   lunar_statement* statement = nullptr;
-  const std::string sql = "SELECT word AS w, n + :more FROM words WHERE n >= :least ORDER BY n; SELECT 2";
+  const std::string sql = "SELECT name AS w, n + :more FROM names WHERE n >= :least ORDER BY n; SELECT 2";
   const char* tail = nullptr;
   ASSERT_EQ(lunar_prepare(&database.db, sql.data(), sql.size(), memory, sizeof memory, &statement, &tail), 0);
   EXPECT_STREQ(tail, " SELECT 2");
@@ -330,7 +331,7 @@ TEST_F(Sql, statements_run_again_with_other_parameters) {
     if (least != 2) {
       for (std::int64_t more = least; more < 3; ++more) ASSERT_EQ(lunar_step(statement), LUNAR_ROW);
       EXPECT_EQ(lunar_step(statement), LUNAR_DONE);
-      EXPECT_EQ(lunar_column_type(statement, 0), LUNAR_NULL) << "there is no row any more";
+      EXPECT_EQ(lunar_column_type(statement, 0), LUNAR_NULL) << "the rows have ended";
     } else {
       lunar_reset(statement);
     }
@@ -338,7 +339,7 @@ TEST_F(Sql, statements_run_again_with_other_parameters) {
   lunar_finalize(statement);
 }
 
-TEST_F(Sql, memory_may_lie_anywhere_and_be_too_small) {
+TEST_F(Sql, statement_memory_may_be_unaligned_or_too_small) {
   const std::string sql = "SELECT id FROM readings WHERE id IN (1, 2, ?) ORDER BY heat";
   int fitting = 0;
   for (std::size_t bytes = 0; bytes < 2048; ++bytes) {
@@ -348,12 +349,12 @@ TEST_F(Sql, memory_may_lie_anywhere_and_be_too_small) {
     while (error == 0 && (error = lunar_step(statement)) == LUNAR_ROW) error = 0;
     EXPECT_TRUE(error == 0 || error == LUNAR_E_BUFFER) << bytes << " " << error;
     fitting += error == 0;
-    EXPECT_EQ(error == 0, fitting > 0) << "what fits does so in more memory, too";
+    EXPECT_EQ(error == 0, fitting > 0) << "a statement that fits also fits into more memory";
   }
   EXPECT_GT(fitting, 500);
 }
 
-TEST_F(Sql, what_nests_too_deeply_is_refused) {
+TEST_F(Sql, deep_nesting_is_refused) {
   for (const char* open : {"(", "NOT ", "- ", "(1 + ", "(0 OR ", "id IN (", "(NOT "}) {
     int deepest = 0;
     for (int depth = 0; depth < 60; ++depth) {
@@ -372,7 +373,7 @@ TEST_F(Sql, what_nests_too_deeply_is_refused) {
   }
   std::string sql = "SELECT id FROM readings WHERE id = 1";
   for (int i = 0; i < 100; ++i) sql += " OR id = 1 + 1 - 1 AND ok";
-  EXPECT_EQ(told(sql), "1") << "long is not deep";
+  EXPECT_EQ(result(sql), "1") << "long is not deep";
 }
 
 TEST_F(Sql, a_null_pointer_is_refused_by_every_function) {
@@ -410,8 +411,8 @@ TEST_F(Sql, a_null_pointer_is_refused_by_every_function) {
   lunar_finalize(none);
 
   lunar_statement* statement = nullptr;
-  ASSERT_EQ(database.all("CREATE TABLE t (n INT PRIMARY KEY, words TEXT)"), 0);
-  const std::string select = "SELECT n FROM t WHERE words = :words";
+  ASSERT_EQ(database.all("CREATE TABLE t (n INT PRIMARY KEY, s TEXT)"), 0);
+  const std::string select = "SELECT n FROM t WHERE s = :s";
   ASSERT_EQ(lunar_prepare(&database.db, select.data(), select.size(), memory, sizeof memory, &statement, nullptr), 0);
   EXPECT_EQ(lunar_bind(statement, 1, nullptr), LUNAR_E_INVALID);
   EXPECT_EQ(lunar_bind_text(statement, 1, nullptr, 3), LUNAR_E_INVALID);
@@ -440,8 +441,8 @@ TEST_F(Sql, a_statement_that_could_not_be_prepared_cannot_be_used) {
 }
 
 // Every access path gives the same rows.
-TEST_F(Sql, numbers_at_the_ends_are_found_by_an_index_as_by_every_row) {
-  const std::vector<std::pair<std::string, std::string>> found = {
+TEST_F(Sql, an_index_and_a_scan_agree_at_the_limits_of_numbers) {
+  const std::vector<std::pair<std::string, std::string>> expected = {
       {"i = -9223372036854775808.0", "1"},
       {"i IN (5, -9223372036854775808.0)", "1"},
       {"i IS -9223372036854775808.0", "1"},
@@ -484,9 +485,9 @@ TEST_F(Sql, numbers_at_the_ends_are_found_by_an_index_as_by_every_row) {
                              "; CREATE INDEX by_r ON t (r) USING " + kind),
                 0);
     }
-    for (const auto& [where, keys] : found) {
+    for (const auto& [where, keys] : expected) {
       const std::string sql = "SELECT n FROM t WHERE " + where + " ORDER BY n";
-      EXPECT_EQ(database.told(sql), keys) << sql << " " << kind;
+      EXPECT_EQ(database.result(sql), keys) << sql << " " << kind;
     }
     if (*kind != 0) {
       ASSERT_EQ(database.all("DROP INDEX by_i; DROP INDEX by_r"), 0);
@@ -495,23 +496,23 @@ TEST_F(Sql, numbers_at_the_ends_are_found_by_an_index_as_by_every_row) {
 }
 
 // One INSERT fits into the log, whatever the log contains before it.
-TEST(SqlInsert, of_several_rows_succeeds_whatever_the_log_has_from_before) {
+TEST(SqlInsert, of_several_rows_succeeds_whatever_the_log_already_contains) {
   for (const std::size_t buffer : {16384U, 65536U}) {
     Database database(LUNAR_MODE_FULL, 4096, buffer, 160 * 512);
     ASSERT_EQ(database.all("CREATE TABLE t (id BIGINT PRIMARY KEY, c0 BIGINT, c1 TEXT);"
                            "CREATE INDEX i0 ON t (c0); CREATE INDEX i1 ON t (c1)"),
               0);
     for (std::int64_t i = 0; i < 400; ++i) {
-      const std::string words(static_cast<std::size_t>(i % 90), 'x');
-      ASSERT_EQ(database.told("INSERT INTO t VALUES (?1, ?2, ?3), (?1 + 1000, ?2, ?3), (?1 + 2000, ?2 + 7, ?3)",
-                              {integer(i * 37 % 401), integer(i % 11), text(words)}),
+      const std::string letters(static_cast<std::size_t>(i % 90), 'x');
+      ASSERT_EQ(database.result("INSERT INTO t VALUES (?1, ?2, ?3), (?1 + 1000, ?2, ?3), (?1 + 2000, ?2 + 7, ?3)",
+                                {integer(i * 37 % 401), integer(i % 11), text(letters)}),
                 "")
           << "statement " << i << ", buffer of " << buffer;
     }
   }
 }
 
-TEST(Keys, out_of_their_columns_range_are_invalid_in_every_call_and_nowhere_in_sql) {
+TEST(Keys, out_of_range_are_refused_by_every_call_and_match_nothing_in_sql) {
   Database database;
   ASSERT_EQ(database.all("CREATE TABLE t (id TINYINT PRIMARY KEY, v SMALLINT); CREATE INDEX by_v ON t (v);"
                          "INSERT INTO t VALUES (127, 1), (-128, 2)"),
@@ -527,11 +528,11 @@ TEST(Keys, out_of_their_columns_range_are_invalid_in_every_call_and_nowhere_in_s
   EXPECT_EQ(lunar_remove(&table, &far), LUNAR_E_INVALID);
   EXPECT_EQ(lunar_cursor_open(&cursor, &table, &near, &far, 0), LUNAR_E_INVALID);
   EXPECT_EQ(lunar_index_cursor(&cursor, &table, "by_v", &near, &far, 0), LUNAR_E_INVALID);
-  EXPECT_EQ(database.told("SELECT id FROM t WHERE id < 100000 ORDER BY id"), "-128|127");
-  EXPECT_EQ(database.told("SELECT id FROM t WHERE id = 100000"), "");
+  EXPECT_EQ(database.result("SELECT id FROM t WHERE id < 100000 ORDER BY id"), "-128|127");
+  EXPECT_EQ(database.result("SELECT id FROM t WHERE id = 100000"), "");
 }
 
-TEST(SqlUpdate, meets_each_row_once_although_rows_move) {
+TEST(SqlUpdate, changes_each_row_once_although_rows_move) {
   for (const std::size_t memory : {1280U, 65536U}) {
     Database database;
     ASSERT_EQ(database.all("CREATE TABLE t (id INT PRIMARY KEY USING HASH, n INT, s TEXT)"), 0);
@@ -545,11 +546,11 @@ TEST(SqlUpdate, meets_each_row_once_although_rows_move) {
     EXPECT_EQ(ran.error, 0) << ran.complaint;
     EXPECT_EQ(ran.changes, static_cast<std::uint64_t>(rows));
     EXPECT_EQ(ran.several_passes, memory < 2000);
-    EXPECT_EQ(database.told("SELECT COUNT(*), MIN(n), MAX(n) FROM t"), "300 1 1");
+    EXPECT_EQ(database.result("SELECT COUNT(*), MIN(n), MAX(n) FROM t"), "300 1 1");
   }
 }
 
-TEST(SqlUpdate, meets_each_row_once_although_it_moves_in_the_index) {
+TEST(SqlUpdate, changes_each_row_once_although_it_moves_in_the_index) {
   for (const std::size_t memory : {1536U, 65536U})
     for (const char* key : {"INT PRIMARY KEY USING HASH", "TEXT PRIMARY KEY USING TREE"})
       for (const char* kind : {"TREE", "HASH"}) {
@@ -570,11 +571,11 @@ TEST(SqlUpdate, meets_each_row_once_although_it_moves_in_the_index) {
         EXPECT_EQ(ran.changes, static_cast<std::uint64_t>(rows));
         EXPECT_EQ(ran.several_passes, memory < 2000);
         EXPECT_EQ(ran.index, "by_n");
-        EXPECT_EQ(database.told("SELECT COUNT(*), MIN(n), MAX(n) FROM t"), "200 8 8");
+        EXPECT_EQ(database.result("SELECT COUNT(*), MIN(n), MAX(n) FROM t"), "200 8 8");
         const Ran removed = database.run("DELETE FROM t" + where, {}, memory);
         EXPECT_EQ(removed.changes, static_cast<std::uint64_t>(rows)) << removed.complaint;
         EXPECT_EQ(removed.index, "by_n");
-        EXPECT_EQ(database.told("SELECT COUNT(*) FROM t WHERE n = 8"), "0");
+        EXPECT_EQ(database.result("SELECT COUNT(*) FROM t WHERE n = 8"), "0");
       }
 }
 
@@ -584,7 +585,7 @@ TEST(SqlModes, mode_none_has_statements_and_no_transactions) {
             0);
   EXPECT_EQ(database.run("BEGIN").error, LUNAR_E_UNSUPPORTED);
   EXPECT_EQ(database.run("UPDATE t SET n = n + 1").error, LUNAR_E_INVALID);
-  EXPECT_EQ(database.told("SELECT n FROM t"), "2|127|3") << "what was done before the error stays";
+  EXPECT_EQ(database.result("SELECT n FROM t"), "2|127|3") << "changes before the error stay";
 }
 
 // One statement on a device of which one call fails, each in turn. Its effect is complete or absent, in the handle at
@@ -596,7 +597,7 @@ struct Failing {
   int errors = 0, failed = 0;
 
   static constexpr const char* before = "10 4";
-  static constexpr const char* look = "SELECT SUM(n), COUNT(*) FROM t";
+  static constexpr const char* query = "SELECT SUM(n), COUNT(*) FROM t";
 
   // Returns false once the statement makes fewer calls.
   bool fails_at_next_call() {
@@ -610,7 +611,7 @@ struct Failing {
     const Ran ran = database.run(statement);
     const bool failed_now = database.device.calls >= call;
     emubd_reset(&database.device);
-    const std::string live = database.told(look);
+    const std::string live = database.result(query);
     const bool refused = live.starts_with("error: an earlier error of the device ended this handle");
     if (ran.error != 0) {
       ++errors, failed += refused;
@@ -622,11 +623,11 @@ struct Failing {
     }
     EXPECT_EQ(lunar_unmount(&database.db), refused ? LUNAR_E_FAILED : 0) << "call " << call;
     EXPECT_EQ(lunar_mount(&database.db, &database.config), 0) << "call " << call;
-    const std::string found = database.told(look);
+    const std::string mounted = database.result(query);
     if (refused)
-      EXPECT_TRUE(found == before || found == after) << "call " << call << ": the next mount finds " << found;
+      EXPECT_TRUE(mounted == before || mounted == after) << "call " << call << ": the next mount has " << mounted;
     else
-      EXPECT_EQ(found, live) << "call " << call;
+      EXPECT_EQ(mounted, live) << "call " << call;
     return failed_now;
   }
 };
@@ -695,23 +696,24 @@ TEST(SqlSort, reads_more_in_less_memory_and_writes_nothing) {
 }
 
 // Runs the statements between ```sql and ``` and compares each result with its line "--> ".
-TEST(SqlDocumentation, has_examples_that_do_what_it_says) {
+TEST(SqlDocumentation, examples_give_the_documented_results) {
   std::ifstream page(LUNAR_SQL_PAGE);
   ASSERT_TRUE(page);
   Database database;
   bool inside = false;
-  std::vector<std::string> given, told;
+  std::vector<std::string> actual, expected;
   int statements = 0;
   const auto compare = [&] {
-    EXPECT_EQ(given, told) << "statement " << statements;
-    given.clear(), told.clear();
+    EXPECT_EQ(actual, expected) << "statement " << statements;
+    actual.clear();
+    expected.clear();
   };
   for (std::string line; std::getline(page, line);) {
     if (line.rfind("```", 0) == 0) {
       if (inside) compare();
       inside = line == "```sql";
     } else if (inside && line.rfind("--> ", 0) == 0) {
-      told.push_back(line.substr(4));
+      expected.push_back(line.substr(4));
     } else if (inside) {
       compare();
       ++statements;
@@ -719,9 +721,9 @@ TEST(SqlDocumentation, has_examples_that_do_what_it_says) {
       for (const auto& row : ran.rows) {
         std::string text;
         for (const auto& value : row) text += (text.empty() ? "" : " ") + value;
-        given.push_back(text);
+        actual.push_back(text);
       }
-      if (ran.error != 0) given.push_back("error: " + ran.complaint.substr(0, ran.complaint.find(" @")));
+      if (ran.error != 0) actual.push_back("error: " + ran.complaint.substr(0, ran.complaint.find(" @")));
     }
   }
   EXPECT_GT(statements, 15);

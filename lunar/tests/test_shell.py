@@ -141,7 +141,7 @@ def test_an_image_is_made_and_never_overwritten_by_accident(tmp_path: Path) -> N
     assert "--format" in complaint("--size", "1M", image, code=2)
 
 
-def test_what_cannot_be_opened_says_what_to_do(image: Path, tmp_path: Path) -> None:
+def test_a_failed_open_is_reported_with_its_remedy(image: Path, tmp_path: Path) -> None:
     assert "lunar --format --size 64M" in complaint(tmp_path / "none.img", ".tables")
     zeros = tmp_path / "zeros.img"
     zeros.write_bytes(bytes(1 << 20))
