@@ -142,7 +142,7 @@ class YcsbCpp(Contestant):
     name = "YCSB-cpp"
     quirks = (
         "YCSB-cpp, basic (silent): writes keys and values to a stream that is in the failed state, which drops them,",
-        "  under one lock for all threads; values are of its own pseudo-random bytes, one draw a byte",
+        "  under one lock for all threads; it makes the pseudo-random bytes of the values itself, one draw a byte",
     )
     operations: ClassVar = {"C": 3_000_000, "A": 2_000_000, "load": 300_000}
 

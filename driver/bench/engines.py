@@ -59,7 +59,7 @@ ENGINES = (
         "leveldb.dbname",
         merges=True,
         differs="64 MiB cache, no compression, log not synced, no batches, an update reads and writes the row in both; "
-        "a row has the same length; ours counts background work by an Env of its own and locks the key of an update",
+        "a row has the same length; ours counts background work by a separate Env and locks the key of an update",
     ),
     Engine(
         "rocksdb",

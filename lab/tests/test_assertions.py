@@ -1,6 +1,6 @@
 """Mistakes in edgejoule that would give a wrong figure end by an assertion, also under `python -O`.
 
-Mutants: one module with one piece of its source replaced, imported in place of its own by a program that compares
+Mutants: one module with one piece of its source replaced, imported in its place by a program that compares
 nothing.
 """
 

@@ -38,7 +38,7 @@ class Volume {
   void run(const std::string& text, std::size_t memory_bytes, bool bind) {
     const char *at = text.data(), *end = at + text.size();
     for (std::size_t i = 0; i < statements_max && at != end; ++i) {
-      // A block of its own, so that a byte beside it is noticed.
+      // A separate block, so that a sanitizer detects a byte beside it.
       std::vector<std::uint8_t> memory(memory_bytes);
       lunar_statement* statement = nullptr;
       const char* tail = nullptr;

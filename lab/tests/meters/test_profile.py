@@ -169,7 +169,7 @@ def test_an_arm_board_without_a_profile_is_modelled_widely_and_says_so(clock: Cl
     board = meter(ProcTree(clock, model="Rockchip RK3288 Asus Tinker Board S"), clock, machine="armv7l")
     said = board.probe()
     assert said.available
-    own = "an ARM machine without a profile of its own, here Rockchip RK3288 Asus Tinker Board S"
+    own = "an ARM machine without its own profile, here Rockchip RK3288 Asus Tinker Board S"
     assert said.reason == f"profile generic-arm: {own}"
     assert "±150% at k=2" in board.describe()
     assert ", here" not in meter(ProcTree(clock, model="Raspberry Pi 4 Model B Rev 1.4"), clock).probe().reason

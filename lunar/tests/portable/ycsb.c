@@ -85,7 +85,7 @@ static int64_t draw_key(void) {
   }
   return low * 7 % YCSB_ROWS;
 }
-_Static_assert(YCSB_ROWS % 7 != 0, "each rank has a key of its own");
+_Static_assert(YCSB_ROWS % 7 != 0, "each rank has its own key");
 
 static void draw_column(struct lunar_value* value, uint32_t column) {
   for (uint32_t i = 0; i < COLUMN_BYTES; i++) characters[column][i] = (char)(' ' + draw() % 95);
