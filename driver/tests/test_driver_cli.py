@@ -162,7 +162,7 @@ def test_a_warm_up_obeys_the_rate(tmp_path: Path) -> None:
     assert 1 <= warm_up <= 51
 
 
-def test_the_intervals_say_how_the_rate_changed() -> None:
+def test_the_intervals_report_how_the_rate_changed() -> None:
     arguments = ["-p", "recordcount=10", "-p", "operationcount=900", "--seed", "1", "--interval-ms", "100"]
     done = drive("run", "-db", "noop", *arguments, "--rate", "steps:100@0.5,1600@0.5", "-threads", "2", "-json", "-")
     events = events_of(done.stdout)
@@ -692,7 +692,7 @@ def test_a_database_writes_the_same_however_many_events_the_driver_writes(tmp_pa
         (["--rate", "steps:5000@0.1,0@0.1"], 0.3),
     ],
 )
-def test_the_end_of_active_says_how_long_the_rate_takes_for_its_operations(
+def test_the_end_of_active_reports_how_long_the_rate_takes_for_its_operations(
     rate: list[str], scheduled_s: float | None
 ) -> None:
     events = run_events("-P", "workloadc", "-p", "operationcount=1000", *rate)

@@ -121,7 +121,7 @@ def test_data_in_memory_are_never_cold() -> None:
 
 
 @pytest.mark.parametrize("database", EMBEDDED)
-def test_without_root_the_run_says_what_it_needs(database: str, data: Path, unprivileged: Caller) -> None:
+def test_without_root_the_run_reports_what_it_needs(database: str, data: Path, unprivileged: Caller) -> None:
     load(database, data, unprivileged)
     done = ask("run", database, data, "--drop-caches", caller=unprivileged)
     assert done.returncode == 1

@@ -83,7 +83,7 @@ def test_without_anybody_there_rocksdb_compacts_itself(property_name: str, tmp_p
     every_key_is_there(tmp_path / "data")
 
 
-def test_a_run_that_does_not_ask_for_eco_says_nothing_of_it(tmp_path: Path) -> None:
+def test_a_run_without_eco_reports_nothing_of_it(tmp_path: Path) -> None:
     events = events_from("load", "-P", "workloada", *arguments(tmp_path / "data"))
     end = last_of(events, "end")
     assert "remote_compaction" not in end["components"]

@@ -169,7 +169,7 @@ def finished(*arguments: str) -> tuple[Event, str]:
 
 
 @pytest.mark.server
-def test_a_run_says_that_the_server_was_restarted_and_for_how_long_nothing_succeeded(redis: Redis) -> None:
+def test_a_run_reports_that_the_server_was_restarted_and_for_how_long_nothing_succeeded(redis: Redis) -> None:
     redis.asked("CONFIG", "SET", "appendonly", "yes")
     assert drive("load", *redis.place(*records(100))).returncode == 0
     redis.command += ["--appendonly", "yes"]
@@ -189,7 +189,7 @@ def test_a_run_says_that_the_server_was_restarted_and_for_how_long_nothing_succe
 
 
 @pytest.mark.server
-def test_a_run_says_that_redis_evicted_records(redis: Redis) -> None:
+def test_a_run_reports_that_redis_evicted_records(redis: Redis) -> None:
     assert drive("load", *redis.place(*records(3000))).returncode == 0
     redis.asked("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
     mix = ("-p", "readproportion=1", "-p", "updateproportion=0", "-p", "operationcount=20000", "-target", "10000")

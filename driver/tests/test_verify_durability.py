@@ -196,7 +196,7 @@ def test_a_killed_test_leaves_one_empty_directory_that_the_next_test_names_and_r
     assert wait_until_nothing_is_left() == []
 
 
-def test_without_root_it_says_that_it_needs_root(unprivileged: Caller) -> None:
+def test_without_root_it_reports_that_it_needs_root(unprivileged: Caller) -> None:
     done = drive("verify-durability", "-db", "sqlite", caller=unprivileged)
     assert done.returncode == 1
     assert "it needs root" in done.stderr

@@ -352,7 +352,7 @@ def test_a_recording_of_something_else_is_tied_nowhere() -> None:
             by_stages(trace, others)
 
 
-def test_a_recording_too_slow_or_too_short_says_so() -> None:
+def test_a_recording_too_slow_or_too_short_reports_it() -> None:
     trace, runs, _ = slow_recording(1, interval_s=5.0)
     with pytest.raises(DataError, match="too slow"):
         by_stages(trace, runs)

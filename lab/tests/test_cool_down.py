@@ -125,7 +125,7 @@ def test_where_no_temperature_can_be_read_idle_power_alone_is_waited_for() -> No
     assert len(doubts(busy)) == 1
 
 
-def test_a_model_is_never_asked_for_idle_power_and_the_run_says_why() -> None:
+def test_a_model_is_never_asked_for_idle_power_and_the_run_reports_why() -> None:
     world = World(forever(40.0), settling)
     kept = world.wait()
     assert world.looks == 0

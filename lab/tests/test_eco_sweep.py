@@ -208,7 +208,7 @@ def test_the_front_has_the_points_that_none_is_better_than_in_both() -> None:
     assert front_of([(1, 1), (2, 3), (2, 2), (3, 9), (2.5, 10), (0, 1)]) == [(3, 9), (2, 2), (1, 1)]
 
 
-def test_pictures_are_drawn_and_say_what_they_show(folder: Path, rows: list[sweeps.Row]) -> None:
+def test_pictures_are_drawn_and_name_their_content(folder: Path, rows: list[sweeps.Row]) -> None:
     sweep = read(folder)
     files = draw(sweep, rows, folder)
     text = files[0].read_text()

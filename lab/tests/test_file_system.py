@@ -136,7 +136,7 @@ def spec_of(fixed: dict[str, object]) -> Spec:
     })  # fmt: skip
 
 
-def test_the_plan_says_where_each_run_lies() -> None:
+def test_the_plan_reports_where_each_run_lies() -> None:
     run = make_plan(spec_of({"filesystem": "xfs", "mount_options": "noatime", "data_path": "/mnt/sd"}))[0]
     assert (run.file_system, run.data_path) == (FileSystem("xfs", "noatime"), "/mnt/sd")
     assert "filesystem" not in run.properties

@@ -41,7 +41,7 @@ def test_all_open_then_each_works_then_all_close() -> None:
     assert broken_promises(streams) == []
 
 
-def test_mutant_that_runs_them_one_by_one_is_noticed() -> None:
+def test_mutant_that_runs_them_one_by_one_is_detected() -> None:
     streams = [Driver(NOOP, 60).run() for _ in range(3)]
     assert set(broken_promises(streams)) == {"all opened before the first worked", "closed when all had settled"}
 
@@ -65,7 +65,7 @@ def test_none_closes_while_the_last_stands_still() -> None:
     assert not disturbed("quiet_end")
 
 
-def test_mutant_that_lets_them_close_when_the_last_has_settled_is_noticed() -> None:
+def test_mutant_that_lets_them_close_when_the_last_has_settled_is_detected() -> None:
     assert disturbed("settled")
 
 
@@ -115,7 +115,7 @@ class Failing:
 
 
 @pytest.mark.parametrize(("fails", "after"), list(itertools.product((0, 1, 2), ("nothing", "start"))))
-def test_one_that_fails_stops_the_others_and_says_why(fails: int, after: str) -> None:
+def test_one_that_fails_stops_the_others_and_reports_why(fails: int, after: str) -> None:
     made: list[Failing] = []
 
     def make(number: int, hear: Callable[[Event], None]) -> Failing:

@@ -161,7 +161,7 @@ def test_load_that_lowers_power_is_no_marker() -> None:
     assert sight(trace(rng, 100, ValueKind.INSTANT, 8 - marked_w(rng), shift_s=0, noise_w=0.1), MARKER).shift_s is None
 
 
-def test_a_slow_or_absent_trace_says_so() -> None:
+def test_a_slow_or_absent_trace_reports_it() -> None:
     rng = np.random.default_rng(1)
     slow = trace(rng, 1, ValueKind.INSTANT, marked_w(rng), shift_s=0, noise_w=0.1)
     assert "1 s between samples" in (sight(slow, MARKER).missing_reason or "")
@@ -209,7 +209,7 @@ def test_a_devices_clock_is_checked_with_what_its_relation_states() -> None:
 
 
 @pytest.mark.parametrize(("shift_s", "code", "message"), [(0.0, 0, "they agree"), (0.05, 1, "do NOT agree")])
-def test_the_command_says_whether_trace_and_relation_agree(
+def test_the_command_reports_whether_trace_and_relation_agree(
     shift_s: float, code: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(3)

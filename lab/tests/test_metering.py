@@ -141,6 +141,6 @@ def test_disagreement_is_reported_where_both_cannot_be_right(one: Energy, other:
         assert (result is None) if message is None else (message in (result or ""))
 
 
-def test_mutant_that_takes_no_uncertainty_into_account_is_noticed() -> None:
+def test_mutant_that_takes_no_uncertainty_into_account_is_detected() -> None:
     sure = [replace(energy_of(Domain.BOARD, j), uncertainty_k2_j=0.0) for j in (5.0, 5.1)]
     assert disagreement("x", sure[0], "y", sure[1]) is not None

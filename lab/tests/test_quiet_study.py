@@ -169,7 +169,7 @@ def test_of_several_executions_the_quiet_stands_around_all_of_them(tmp_path: Pat
     assert any(f"{drift_j:.3g}" in line for line in rows), "a line of the budget is of one execution, as net is"
 
 
-def test_a_run_without_quiet_windows_says_why_and_never_zero(tmp_path: Path, board: Board) -> None:
+def test_a_run_without_quiet_windows_reports_why_and_never_zero(tmp_path: Path, board: Board) -> None:
     run, data = study(tmp_path, board, "--set", "timing.quiet_s=0")
     values = {r.name: r for r in run.responses}
     assert not [e for e in data.events if e["event"] == "quiet_end"]

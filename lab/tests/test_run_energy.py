@@ -70,7 +70,7 @@ def test_gross_both_baselines_and_both_nets_stand_side_by_side() -> None:
         ),
     ],
 )
-def test_windows_that_are_not_what_they_should_be_are_noticed(mutant: Quiet, caught: set[str]) -> None:
+def test_windows_that_are_not_what_they_should_be_are_detected(mutant: Quiet, caught: set[str]) -> None:
     assert set(wrong(mutant)) == caught
 
 
@@ -82,7 +82,7 @@ def test_a_window_that_reaches_into_the_run_leaves_net_missing_with_its_reason()
     assert "reaches into the run" in (net.missing_reason or "")
 
 
-def test_a_run_without_a_window_has_no_such_net_and_says_why_and_never_zero() -> None:
+def test_a_run_without_a_window_has_no_such_net_and_reports_why_and_never_zero() -> None:
     result = energies([trace()], RUN, dataclasses.replace(GOOD, open=QuietWindows(why_none="not measured")), 1000)
     for name in (BASELINE_POWER["quiet"], BASELINE_NET["quiet"]):
         (r,) = (r for r in result.responses if r.name == name)

@@ -22,7 +22,7 @@ def run(**fixed: Any) -> PlannedRun:
     return make_plan(spec)[0]
 
 
-def test_a_meter_says_itself_how_long_a_run_must_be_or_wants_ten_polls() -> None:
+def test_a_meter_reports_its_shortest_run_or_wants_ten_polls() -> None:
     assert shortest_s(SimpleNamespace(poll_interval_s=1.0, run_s_min=3.0)) == 3.0  # type: ignore[arg-type]
     assert shortest_s(SimpleNamespace(poll_interval_s=1.0, run_s_min=0.0)) == 0.0  # type: ignore[arg-type]
     assert shortest_s(SimpleNamespace(poll_interval_s=0.5)) == 5.0  # type: ignore[arg-type]

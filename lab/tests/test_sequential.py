@@ -151,7 +151,7 @@ def one_command(blocks: int, took_s: float, spread: float = 0.05, **declared: An
 @pytest.mark.parametrize(
     ("took_s", "total", "decided"), [(2.0, 500, False), (6.0, 500, False), (7.0, 8, True), (25.0, 3, True)]
 )
-def test_the_budget_says_after_three_blocks_whether_a_first_stage_of_ten_fits(
+def test_the_budget_reports_after_three_blocks_whether_a_first_stage_of_ten_fits(
     took_s: float, total: int, decided: bool
 ) -> None:
     design, runs = one_command(3, took_s)

@@ -241,7 +241,7 @@ def test_a_dry_run_prints_the_plan_and_leaves_nothing(bench: Bench) -> None:
     assert not bench.store.parent.exists()
 
 
-def test_a_plan_that_ends_by_time_says_how_long_it_takes(bench: Bench) -> None:
+def test_a_plan_that_ends_by_time_reports_how_long_it_takes(bench: Bench) -> None:
     timed = ("--set", "fixed.operationcount=0", "--set", "fixed.maxexecutiontime=60")
     assert "about 4:06, and the loads before" in bench("run", "experiment.toml", "--dry-run", *timed).stdout
 
@@ -448,7 +448,7 @@ def test_a_database_that_cannot_write_ends_the_study_with_its_own_message(bench:
         assert [dict(e.counts) for e in store.experiments()] == [{"finished": 2}, {"failed": 1, "planned": 1}]
 
 
-def test_a_run_too_short_for_the_meter_is_executed_several_times_and_says_so(bench: Bench) -> None:
+def test_a_run_too_short_for_the_meter_is_executed_several_times_and_reports_it(bench: Bench) -> None:
     done = bench("run", "experiment.toml", *ONE, "--set", "meter.run_s_min=0.5")
     finished(done)
     with Store.open(bench.store) as store:
@@ -603,7 +603,7 @@ def bench_on_disk() -> Iterator[Bench]:
 
 
 @pytest.mark.root
-def test_a_cold_run_finds_an_empty_page_cache_and_says_so(bench_on_disk: Bench) -> None:
+def test_a_cold_run_finds_an_empty_page_cache_and_reports_it(bench_on_disk: Bench) -> None:
     bench = bench_on_disk
     cold = bench("run", "experiment.toml", *ONE, *COLD, "--set", "fixed.recordcount=20000")
     finished(cold)

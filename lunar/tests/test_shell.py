@@ -209,7 +209,7 @@ def test_read_only_leaves_every_byte_as_it_is(image: Path) -> None:
     assert image.read_bytes() == before
 
 
-def test_a_transaction_that_is_left_open_is_rolled_back_and_the_exit_code_says_so(image: Path) -> None:
+def test_a_transaction_that_is_left_open_is_rolled_back_and_the_exit_code_reports_it(image: Path) -> None:
     assert "rolled back" in complaint(image, "BEGIN", "INSERT INTO readings VALUES (4, 'new', 1, TRUE)")
     assert out(image, "SELECT COUNT(*) FROM readings") == "3\n"
 
@@ -308,7 +308,7 @@ def test_import_takes_columns_by_name_and_leaves_the_others_null(image: Path, tm
         ("", "its first line has to name the columns", 0),
     ],
 )
-def test_import_says_which_line_is_wrong_and_keeps_those_before(
+def test_import_reports_which_line_is_wrong_and_keeps_those_before(
     image: Path, tmp_path: Path, lines: str, says: str, rows: int
 ) -> None:
     csv = tmp_path / "some.csv"
@@ -333,7 +333,7 @@ def test_import_loses_no_row_to_a_short_log(tmp_path: Path) -> None:
     assert "transactions" in complaint(image, "BEGIN", f".import {csv} t")
 
 
-def test_a_full_volume_says_so_and_works_again_after_a_drop(tmp_path: Path) -> None:
+def test_a_full_volume_is_reported_and_works_after_a_drop(tmp_path: Path) -> None:
     image, csv = tmp_path / "disk.img", tmp_path / "t.csv"
     csv.write_text("k,v\n" + "".join(f"{key},{'x' * 900}\n" for key in range(3000)))
     run("--format", "--size", "1M", image, "CREATE TABLE t (k INTEGER PRIMARY KEY, v TEXT)")

@@ -191,7 +191,7 @@ def test_cleanup_runs_after_a_failed_run(tmp_path: Path) -> None:
     assert log.read_text() == "cleaned\n"
 
 
-def test_what_a_setup_starts_goes_on_until_its_turn_ends(tmp_path: Path) -> None:
+def test_processes_of_a_setup_run_until_its_turn_ends(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     setup = f'setup = "sleep 60 & echo $! > {pid}"'
     Bench(tmp_path, f'command = ["sh", "-c", "kill -0 $(cat {pid})"]\n{setup}').run()
@@ -373,7 +373,7 @@ def test_a_short_command_on_a_server_of_the_study_is_refused_with_the_length_it_
     assert "this meter needs 30 s; a command on a server that the study starts is not repeated" in done.stderr
 
 
-def test_report_and_show_of_a_command_say_nothing_of_databases_and_operations(tmp_path: Path) -> None:
+def test_report_and_show_of_a_command_name_no_databases_and_operations(tmp_path: Path) -> None:
     bench = Bench(
         tmp_path, 'command = "sleep 0.05; echo printed"', HEAD.replace("replications = 1", "replications = 2")
     )

@@ -82,7 +82,7 @@ def test_with_a_meter_energy_decides_and_its_joules_are_power_times_time(
     assert "energy (measured)" in document["verdict"]
 
 
-def test_a_budget_for_a_few_blocks_makes_three_and_says_so(tmp_path: Path) -> None:
+def test_a_budget_for_a_few_blocks_makes_three_and_reports_it(tmp_path: Path) -> None:
     done = measured(tmp_path, "--budget", "1", "--", "sleep", "0.05")
     assert "3 replications are made, the fewest that give an interval" in done.stdout
     assert re.search(r"3 replications give each mean of CPU time within (±|a factor of) \d", done.stdout)
@@ -149,7 +149,7 @@ def test_commands_run_where_the_user_is_with_what_is_around_them(tmp_path: Path)
     assert (tmp_path / "out.txt").read_text() == f"from the file\n{tmp_path}\n"
 
 
-def test_setups_that_differ_are_said_in_the_verdict(tmp_path: Path) -> None:
+def test_setups_that_differ_are_reported_in_the_verdict(tmp_path: Path) -> None:
     setups = ("--setup", "echo a >> log", "--setup", "echo b >> log")
     work = ("seq 5000000 > numbers", "seq 6000000 > numbers")  # enough CPU time for a ratio on a busy machine, too
     done = measured(tmp_path, "-r", "3", *setups, *work)
@@ -157,7 +157,7 @@ def test_setups_that_differ_are_said_in_the_verdict(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text().split() == ["a", "b"]
 
 
-def test_a_command_that_fails_is_no_value_and_the_message_says_how_to_see_more(tmp_path: Path) -> None:
+def test_a_command_that_fails_is_no_value_and_the_message_reports_how_to_see_more(tmp_path: Path) -> None:
     code, message = refused(tmp_path, "-r", "1", "echo some words; exit 3")
     assert code == 1
     assert "ended with exit code 3; its output is discarded; --output pipe shows its last lines" in message
@@ -272,7 +272,7 @@ def test_an_interrupted_study_continues_with_resume(tmp_path: Path, monkeypatch:
     assert 1 <= before < _finished(store) == 4
 
 
-def test_resume_says_what_differs_from_the_unfinished_experiment(tmp_path: Path) -> None:
+def test_resume_reports_what_differs_from_the_unfinished_experiment(tmp_path: Path) -> None:
     assert run(tmp_path, "-r", "2", "--", "false").returncode == 1, "a run failed, and the study ended"
     code, message = refused(tmp_path, "-r", "3", "--resume", "--", "false")
     assert code == 2

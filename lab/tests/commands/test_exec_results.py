@@ -137,7 +137,7 @@ def test_the_interval_of_a_mean_has_the_spread_of_the_first_stage_alone(tmp_path
     assert high - mean == pytest.approx(2.262157 * first / len(values) ** 0.5)
 
 
-def test_a_ratio_is_that_of_geometric_means_and_the_page_says_so(tmp_path: Path) -> None:
+def test_a_ratio_is_that_of_geometric_means_and_the_page_reports_it(tmp_path: Path) -> None:
     result = case(tmp_path, TWO, runs=4, series={"a one": [2, 3, 2, 3], "b one": [1, 1, 1.1, 0.9]})
     geometric = statistics.geometric_mean([2, 3, 2, 3]) / statistics.geometric_mean([1, 1, 1.1, 0.9])
     assert result.rows[0].ratio == pytest.approx(geometric)
@@ -191,7 +191,7 @@ def test_means_that_disagree_with_the_ratios_decide_nothing(tmp_path: Path) -> N
     assert verdict(worse).endswith("arithmetic and geometric means disagree.")
 
 
-def test_wall_time_that_differs_where_cpu_time_does_not_is_said_in_a_second_line(tmp_path: Path) -> None:
+def test_wall_time_that_differs_where_cpu_time_does_not_is_reported_in_a_second_line(tmp_path: Path) -> None:
     result = case(tmp_path, SAME, method=Method.MODELLED, wall={"b one": 1.4})
     text = shown(result, 120)
     assert "No difference in CPU time between a one and b one shows" in text

@@ -75,7 +75,7 @@ def test_joules_seconds_and_bytes_are_those_of_one_repetition() -> None:
     assert query["uncertainty_k2_j"] > 0
 
 
-def test_a_phase_without_readings_has_no_joules_and_says_why() -> None:
+def test_a_phase_without_readings_has_no_joules_and_reports_why() -> None:
     (fact,) = phase_facts([repetition(mark(21, "late"), end_ns=22 * S)], [power_trace()])
     assert fact["energy_j"] is None
     assert fact["missing_reason"]

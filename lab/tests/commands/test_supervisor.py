@@ -80,7 +80,7 @@ for _ in range(100): os.wait()
     assert repetition.cpu_user_s + repetition.cpu_system_s >= 0.4 * 0.9  # orphans that end after the command are cut
 
 
-def test_usage_ends_with_the_command_also_where_a_descendant_goes_on(tmp_path: Path) -> None:
+def test_usage_ends_with_the_command_also_where_a_descendant_continues(tmp_path: Path) -> None:
     burning = """
 import os, signal, time
 reading, writing = os.pipe()

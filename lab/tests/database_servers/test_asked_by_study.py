@@ -139,7 +139,9 @@ def test_an_embedded_database_keeps_one_copy() -> None:
         check_plan(spec, plan)
 
 
-def test_a_database_that_is_not_here_is_refused_unless_the_others_are_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_is_not_here_is_refused_unless_the_others_are_to_continue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     here(monkeypatch, ["redis"])
     spec, plan = plan_of(["redis", "cassandra"])
     with pytest.raises(UsageError, match=r"cassandra is not available here: no cassandra: install it.*--keep-going"):

@@ -76,7 +76,7 @@ def test_a_board_s_memory_limits_the_cache(tmp_path: Path, monkeypatch: pytest.M
     assert server.stand_in == ""
 
 
-def test_without_mongod_and_stand_in_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_mongod_and_stand_in_it_names_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("EDGEJOULE_SERVERS", str(tmp_path))
     monkeypatch.setattr("edgejoule.database_servers.mongodb.program", lambda name: None)
     here = MongoDB.installation()

@@ -48,9 +48,7 @@ def test_its_data_are_there_after_a_restart(start: Start, persistence: str) -> N
         ("aof-always", ("", "yes", "always")),
     ],
 )
-def test_persistence_is_what_the_server_says_is_in_force(
-    start: Start, persistence: str, expected: tuple[str, ...]
-) -> None:
+def test_persistence_is_as_the_server_reports(start: Start, persistence: str, expected: tuple[str, ...]) -> None:
     server = start("redis", persistence=persistence)
     with connected(server.ports["port"]) as redis:
         in_force = redis.config_get("save", "appendonly", "appendfsync")

@@ -80,16 +80,16 @@ def test_a_power_that_changes_by_itself_is_no_slow_renewal(trace_of) -> None:
     assert false_estimate_share(trace_of) <= 0.05
 
 
-def test_a_constant_power_says_nothing_about_the_device() -> None:
+def test_a_constant_power_shows_nothing_about_the_device() -> None:
     assert false_estimate_share(lambda rng: polled(rng, lambda t: np.full(len(t), 5.0), 30)) == 0
 
 
-def test_mutant_that_takes_single_steps_of_the_resolution_for_renewals_is_noticed(monkeypatch) -> None:
+def test_mutant_that_takes_single_steps_of_the_resolution_for_renewals_is_detected(monkeypatch) -> None:
     monkeypatch.setattr(renewal, "_single_steps", lambda step, resolution: False)
     assert false_estimate_share(coarse_ramp) > 0.05
 
 
-def test_mutant_that_does_not_ask_whether_gaps_are_random_is_noticed(monkeypatch) -> None:
+def test_mutant_that_does_not_ask_whether_gaps_are_random_is_detected(monkeypatch) -> None:
     monkeypatch.setattr(renewal, "_RANDOM_SHARE", 99.0)
     monkeypatch.setattr(renewal, "_RANDOM_SPREAD", -99.0)
     assert false_estimate_share(rare_changes) > 0.05
@@ -122,7 +122,7 @@ def test_a_silence_longer_than_three_renewals_is_a_gap_and_a_shorter_one_is_not(
         assert len(result.gaps) == gaps
 
 
-def test_the_store_says_the_same_as_the_readings_in_memory() -> None:
+def test_the_store_gives_the_same_as_the_readings_in_memory() -> None:
     rng = np.random.default_rng(seed())
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.row_factory = sqlite3.Row

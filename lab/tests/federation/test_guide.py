@@ -124,7 +124,7 @@ def test_metrics_and_keys_that_it_names_exist() -> None:
         assert re.search(rf"^{key} = ", example, re.MULTILINE), key
 
 
-def test_messages_that_it_explains_are_said_somewhere() -> None:
+def test_messages_that_it_explains_exist() -> None:
     folders = ("ecod", "ecoctl", "offload", "worker", "rpc")
     files = [file for folder in folders for file in (ROOT / "eco" / folder).rglob("*.cc")]
     sources = re.sub(r'"\s*"', "", "".join(file.read_text() for file in files))
@@ -210,7 +210,7 @@ def machines() -> Iterator[Machines]:
 @built
 @pytest.mark.slow
 @pytest.mark.skipif(NATS is None or shutil.which("db_bench") is None, reason="nats-server and db_bench are needed")
-def test_three_machines_that_do_what_it_says_become_a_federation(machines: Machines) -> None:
+def test_three_machines_that_follow_the_guide_become_a_federation(machines: Machines) -> None:
     pki = machines.folder / "pki"
     pki.mkdir()
     (keys,) = blocks("sh")

@@ -117,7 +117,7 @@ def jni_jar(release: str) -> Path:
 @pytest.mark.java
 @pytest.mark.parametrize("configured", [True, False], ids=["with settings", "without settings"])
 @pytest.mark.parametrize("release", ["7.8.3", "9.10.0"])
-def test_java_runs_as_without_eco_and_says_that_its_library_has_rocksdb_within_itself(
+def test_java_runs_as_without_eco_and_reports_that_its_library_has_rocksdb_within_itself(
     tmp_path: Path, settings: Path, release: str, configured: bool
 ) -> None:
     program = tmp_path / "OpenDatabase.java"

@@ -65,7 +65,7 @@ def test_a_debt_is_paid_by_standing_still() -> None:
 
 
 @pytest.mark.parametrize("arguments", [BUSY, WITH_A_BUSY_CHILD])
-def test_signals_stop_a_busy_server_and_its_children_and_let_it_go_on(
+def test_signals_stop_a_busy_server_and_its_children_and_let_it_continue(
     arguments: list[str], tmp_path: Path, stopped_at_the_end: list[Process]
 ) -> None:
     with Duty() as shares:
@@ -140,7 +140,7 @@ def test_version_1_has_the_quota_and_files_for_ecod(tmp_path: Path) -> None:
     assert not group.exists()
 
 
-def test_where_no_group_can_be_made_it_says_so(tmp_path: Path) -> None:
+def test_where_no_group_can_be_made_it_reports_it(tmp_path: Path) -> None:
     why = why_no_groups(tmp_path)
     assert why is not None
     assert "no cgroups" in why

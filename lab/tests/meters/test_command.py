@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from edgejoule.cli.main import main
 
 
-def test_lists_every_meter_and_says_which_energy_this_is() -> None:
+def test_lists_every_meter_and_reports_which_energy_this_is() -> None:
     result = CliRunner().invoke(main, ["meters", "--profile", "raspberry-pi-3b"])
     assert result.exit_code == 0
     assert "rapl" in result.output

@@ -143,7 +143,7 @@ def test_what_the_program_takes_is_part_of_what_sampling_costs(tmp_path: Path) -
     assert sampler.cost().cpu_s >= helper_s / 2
 
 
-def test_without_the_program_python_polls_at_most_at_100_hz_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_program_python_polls_at_most_at_100_hz_and_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("edgejoule.meters.transport.filestream.sampler_path", lambda: None)
     chosen = pace("rapl", 1e-3, 0.05)
     assert chosen.program is None

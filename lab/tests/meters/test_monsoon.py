@@ -175,7 +175,7 @@ def test_dropped_samples_are_reported() -> None:
     assert reasons == {"the monitor dropped samples"}
 
 
-def test_a_monitor_that_is_unplugged_is_opened_again_and_its_clock_goes_on() -> None:
+def test_a_monitor_that_is_unplugged_is_reopened_and_its_clock_continues() -> None:
     made, meter, now = monitor()
     meter.open()
     before = polled(made, meter, now, 0.05, 0.1)

@@ -138,9 +138,7 @@ def test_a_total_is_reported_when_it_moves_and_is_uncertain_between(device: Devi
     ("model", "component", "power_w", "total_j"),
     [(first_generation, "meter:0", 6.25, 36000.0), (later_generation, "switch:0", 6.2, 36000.0)],
 )
-def test_a_shelly_says_itself_of_which_generation_it_is(
-    device: Device, model, component: str, power_w: float, total_j: float
-) -> None:
+def test_a_shelly_reports_its_generation(device: Device, model, component: str, power_w: float, total_j: float) -> None:
     device.answer = lambda path: model(path, power_w, total_j)
     meter = Shelly(device.host)
     assert component in meter.probe().reason

@@ -165,7 +165,7 @@ def test_an_unknown_machine_is_declined_with_the_remedy(clock: Clock) -> None:
         board.open()
 
 
-def test_an_arm_board_without_a_profile_is_modelled_widely_and_says_so(clock: Clock) -> None:
+def test_an_arm_board_without_a_profile_is_modelled_widely_and_reports_it(clock: Clock) -> None:
     board = meter(ProcTree(clock, model="Rockchip RK3288 Asus Tinker Board S"), clock, machine="armv7l")
     said = board.probe()
     assert said.available

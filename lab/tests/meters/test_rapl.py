@@ -235,7 +235,7 @@ def test_a_processor_without_such_counters_is_not_sent_for_a_driver(tmp_path: Pa
     assert said.fix is None
 
 
-def test_probe_says_a_virtual_machine_hides_the_tree(tmp_path: Path) -> None:
+def test_probe_reports_a_virtual_machine_hides_the_tree(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor\t: 0\nflags\t\t: fpu vme hypervisor lahf_lm\n")
     said = Rapl(tmp_path / "powercap", cpuinfo).probe()

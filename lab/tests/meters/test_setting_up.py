@@ -25,7 +25,7 @@ def test_setup_prints_the_section_of_the_meters_readme(name: str, message: str) 
 
 
 @pytest.mark.parametrize("plugin", entry_points(group=GROUP), ids=lambda plugin: plugin.name)
-def test_every_meter_says_how_it_is_set_up(plugin: EntryPoint) -> None:
+def test_every_meter_has_instructions_for_setting_up(plugin: EntryPoint) -> None:
     assert setting_up(plugin)
 
 
@@ -49,7 +49,7 @@ def test_the_section_ends_at_the_next_heading_and_not_at_a_comment_in_code() -> 
     assert section("# a\n## Other\nx", "Setting up") is None
 
 
-def test_a_plugin_that_cannot_be_imported_still_says_how_to_set_it_up(
+def test_a_plugin_that_cannot_be_imported_still_has_its_instructions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "brokenmeter").mkdir()

@@ -41,7 +41,7 @@ def test_one_missing_run_leaves_no_hole_in_the_means(make_store) -> None:
     assert not [cell for row in result.rows for cell in row if "nobody" in str(cell)]
 
 
-def test_a_cell_in_which_every_run_misses_it_says_why_and_shows_no_zero(make_store) -> None:
+def test_a_cell_in_which_every_run_misses_it_reports_why_and_shows_no_zero(make_store) -> None:
     store = make_store()
     runs = find(store, store.find()).runs
     missing = {(n, r.number - 1): "nobody stood still" for r in runs if r.levels["database"] == "sqlite" for n in QUIET}

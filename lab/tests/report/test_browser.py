@@ -110,7 +110,7 @@ def test_the_keyboard_zooms_moves_and_resets(opened):
     assert ranges(page) == before
 
 
-def test_another_condition_shows_its_own_runs_and_the_legend_says_the_method(opened):
+def test_another_condition_shows_its_own_runs_and_the_legend_reports_the_method(opened):
     page = opened()
     page.get_by_role("button", name="write", exact=True).click()
     assert page.locator(".trace-group:not([hidden]) h3").inner_text() == "write"

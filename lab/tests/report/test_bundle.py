@@ -224,7 +224,7 @@ def test_the_commands_refuse_with_a_message(tmp_path: Path, store: Store) -> Non
         assert said in result.output
 
 
-def test_a_table_that_belongs_to_no_experiment_is_noticed(store: Store, tmp_path: Path) -> None:
+def test_a_table_that_belongs_to_no_experiment_is_detected(store: Store, tmp_path: Path) -> None:
     with sqlite3.connect(store.path) as db:
         db.execute("CREATE TABLE strangers (x INTEGER)")
     with pytest.raises(AssertionError, match="belongs to no experiment"):

@@ -206,7 +206,7 @@ def test_the_block_enters_the_analysis_of_randomised_blocks(make_store):
     assert energy.parts[0].analysis.block == "block"
 
 
-def test_negative_values_move_the_analysis_to_the_raw_scale_and_say_so(make_store):
+def test_negative_values_move_the_analysis_to_the_raw_scale_and_report_it(make_store):
     analysis = 'responses = ["energy_net_j"]'
     net = findings_of(make_store, analysis=analysis, shift={"energy_net_j": -6.0}, method="counted").response(
         "energy_net_j"
@@ -409,7 +409,7 @@ def test_factors_without_a_test_are_reported_by_their_means(make_store):
     assert all(e.share is None and e.text.endswith("; not tested.") for e in findings.effects)
 
 
-def test_the_headline_says_that_databases_are_equal_within_the_declared_margin(make_store):
+def test_the_headline_reports_that_databases_are_equal_within_the_declared_margin(make_store):
     equal = {"databases": ("leveldb", "rocksdb"), "workloads": ("moderate",), "blocks": 20, "method": "counted"}
     analysis = 'responses = ["throughput_ops_s"]\nmargin = 1.05'
     assert findings_of(make_store, **equal, analysis=analysis).headline == (

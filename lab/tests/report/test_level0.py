@@ -39,7 +39,7 @@ def test_each_cell_with_a_level_0_has_a_picture_of_it_on_common_axes(make_store)
     )
 
 
-def test_stretches_in_which_writes_were_held_back_are_bands_and_their_sum_is_said(make_store):
+def test_stretches_in_which_writes_were_held_back_are_bands_and_their_sum_is_reported(make_store):
     shown = section(make_store, "level0", level0=DEPTHS)
     stalls = len(re.findall(r'class="stall"', shown))
     held_back = [float(s) for s in re.findall(r"writes held back for ([\d.]+) of", shown)]

@@ -14,7 +14,7 @@ def test_marks_that_lie_apart_are_all_there_as_they_were() -> None:
     assert apart(marks, 0.5) == marks
 
 
-def test_marks_of_one_kind_that_begin_together_are_one_that_says_how_many() -> None:
+def test_marks_of_one_kind_that_begin_together_are_one_with_their_number() -> None:
     (one, alone) = apart(checkpoints(1.0, 1.1, 1.2, 5.0), 0.5)
     assert (one.start_s, one.length_s, one.kind, one.detail) == (1.0, 0.21, "checkpoint", "3 within 0.21 s")
     assert alone.detail == "passive"

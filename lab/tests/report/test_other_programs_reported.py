@@ -40,7 +40,7 @@ def test_a_verdict_on_time_stays_with_a_note_on_the_watts(make_store):
     )
 
 
-def test_times_of_disturbed_runs_are_said_to_be_not_the_databases_alone(make_store, tmp_path):
+def test_times_of_disturbed_runs_are_marked_as_not_the_databases_alone(make_store, tmp_path):
     with make_store(analysis='responses = ["throughput_ops_s"]', method="counted", other_cpu={4: 0.89}) as store:
         experiment = store.find()
         findings = find(store, experiment)

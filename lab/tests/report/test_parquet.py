@@ -108,7 +108,7 @@ RUN_MUTANTS: dict[str, Callable[[Sequence[RunsColumn]], Sequence[RunsColumn]]] =
 
 
 @pytest.mark.parametrize("mutant", RUN_MUTANTS)
-def test_a_mutant_of_the_runs_is_noticed(
+def test_a_mutant_of_the_runs_is_detected(
     mutant: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = command.write_runs
@@ -116,7 +116,7 @@ def test_a_mutant_of_the_runs_is_noticed(
     assert unlike_csv(written(store, tmp_path), export(store, "--csv").stdout)
 
 
-def test_single_precision_is_noticed(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_single_precision_is_detected(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = parquet._arrow_type
     monkeypatch.setattr(parquet, "_arrow_type", lambda pa, kind: pa.float32() if kind is float else right(pa, kind))
     assert unlike_csv(written(store, tmp_path), export(store, "--csv").stdout)
@@ -187,7 +187,7 @@ SAMPLE_MUTANTS: dict[str, Callable[[dict[str, Any], Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("mutant", SAMPLE_MUTANTS)
-def test_a_mutant_of_the_samples_is_noticed(
+def test_a_mutant_of_the_samples_is_detected(
     mutant: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = parquet._sample_columns
@@ -216,7 +216,7 @@ def most_in_memory(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch, 
     return max(most)
 
 
-def test_no_two_channels_are_in_memory_and_a_hoarding_mutant_is_noticed(
+def test_no_two_channels_are_in_memory_and_a_hoarding_mutant_is_detected(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert most_in_memory(store, tmp_path, monkeypatch, None) == 1

@@ -42,7 +42,7 @@ def test_the_page_s_script_gets_the_phases(make_store):
     assert all(start < end for start, end, _ in phases)
 
 
-def test_a_table_has_joules_seconds_and_bytes_of_each_phase_and_says_what_is_missing(make_store):
+def test_a_table_has_joules_seconds_and_bytes_of_each_phase_and_reports_what_is_missing(make_store):
     html = page(make_store, phases=NAMES[:2], blocks=2)
     table = html.split("<h3>Phases</h3>")[1].split("</table>")[0]
     assert "energy (mJ, measured)" in table or "energy (J, measured)" in table

@@ -182,7 +182,7 @@ def test_the_traces_mark_the_idle_and_the_quiet_windows_where_they_were(make_sto
     ],
     ids=["one kind", "kinds exchanged", "begins late", "no length"],
 )
-def test_a_mutant_of_the_windows_is_noticed(make_store, mutant, monkeypatch):
+def test_a_mutant_of_the_windows_is_detected(make_store, mutant, monkeypatch):
     right = traces._windows
     monkeypatch.setattr(traces, "_windows", lambda *run: mutant(right(*run)))
     assert unlike_the_truth(page_of(make_store))
@@ -215,7 +215,7 @@ def test_a_report_stays_below_one_megabyte(make_store):
     assert len(page_of(make_store, blocks=5).encode()) < 1_000_000
 
 
-def test_without_uplot_the_traces_are_pictures_and_the_page_says_so(make_store, tmp_path):
+def test_without_uplot_the_traces_are_pictures_and_the_page_reports_it(make_store, tmp_path):
     for name in ("report.css", "trace.js"):
         (tmp_path / name).write_bytes((ASSETS / name).read_bytes())
     page = page_of(make_store, assets=tmp_path)
@@ -260,7 +260,7 @@ def test_failed_and_missing_are_shown_with_their_causes(make_store):
     assert "1 of 45 runs failed" in page
 
 
-def test_modelled_energy_is_not_regressed_on_time_and_says_why(make_store):
+def test_modelled_energy_is_not_regressed_on_time_and_reports_why(make_store):
     page = page_of(make_store)
     assert "No regression of energy on time" in page
     assert "R²" not in page

@@ -53,7 +53,7 @@ def test_the_page_shows_what_the_specification_asks_for(make_store, item: str) -
         ("checks", "lag-1 autocorrelation"),
     ],
 )
-def test_mutant_that_leaves_a_part_out_is_noticed(make_store, monkeypatch, left_out: str, item: str) -> None:
+def test_mutant_that_leaves_a_part_out_is_detected(make_store, monkeypatch, left_out: str, item: str) -> None:
     monkeypatch.setattr(statistics, left_out, lambda *of: None)
     assert ASKED[item] not in text_of(page_of(make_store, **COUNTED))
 
@@ -69,12 +69,12 @@ def test_an_analysis_by_a_factor_shows_each_levels_extremes_and_comparisons(make
     ("test", "sentence"),
     [("games-howell", "Welch"), ("kruskal-dunn-holm", "Kruskal-Wallis"), ("kruskal-dunn-holm", "Cliff's δ")],
 )
-def test_a_test_with_its_own_omnibus_says_it(make_store, test: str, sentence: str) -> None:
+def test_a_test_with_its_own_omnibus_reports_it(make_store, test: str, sentence: str) -> None:
     analysis = f'responses = ["energy_per_op_uj"]\ntest = "{test}"'
     assert sentence in text_of(page_of(make_store, **COUNTED, analysis=analysis))
 
 
-def test_modelled_energy_gets_no_line_and_the_page_says_why(make_store) -> None:
+def test_modelled_energy_gets_no_line_and_the_page_reports_why(make_store) -> None:
     text = text_of(page_of(make_store))
     assert "No lines: modelled energy follows from time" in text
     assert "slope (W" not in text

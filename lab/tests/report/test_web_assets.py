@@ -73,7 +73,7 @@ def test_refuses_a_file_with_another_checksum(fetch, npm, manifest, capsys):
 @pytest.mark.parametrize(
     ("present", "message"), [(False, "npm is not installed"), (True, "could not fetch it (offline)")]
 )
-def test_says_so_and_goes_on_without_npm_or_network(fetch, npm, manifest, capsys, present, message):
+def test_reports_so_and_continues_without_npm_or_network(fetch, npm, manifest, capsys, present, message):
     if present:
         npm(None)
     assert fetch(manifest) == 0

@@ -220,7 +220,7 @@ def test_a_network_needs_servers_that_are_shares_of_this_machine(tmp_path: Path)
         load_spec(tmp_path / "experiment.toml")
 
 
-def test_the_network_is_a_factor_and_loopback_where_nothing_is_said_of_it(tmp_path: Path) -> None:
+def test_the_network_is_a_factor_and_loopback_by_default(tmp_path: Path) -> None:
     assert {planned.link for planned in make_plan(load_spec(written(tmp_path)))} == {None}
     network = 'workload = "fill"\n"network.encrypted" = false'
     spec = load_spec(written(tmp_path, 'workload = "fill"', network), ["factors.network.rate_mbit_s=[0, 100]"])

@@ -134,7 +134,7 @@ def test_modelled_values_with_what_the_model_resolves_get_letters_by_it() -> Non
     assert "as far as a model that resolves 1.77× shows" in verdict(parts["W2"])
 
 
-def test_the_caller_can_say_that_a_response_is_modelled_or_that_it_is_not() -> None:
+def test_the_caller_can_report_that_a_response_is_modelled_or_that_it_is_not() -> None:
     assert not analyse(study(), "energy_j", FACTORS, modelled=True).judged
     assert analyse(modelled(), "energy_j.modelled", FACTORS, modelled=False).judged
     assert analyse(study(), "energy_j", FACTORS).judged
@@ -152,7 +152,7 @@ def test_min_ratio_lets_larger_differences_pass() -> None:
     assert held.pairs[0].significant
 
 
-def test_empty_cells_reduce_the_interaction_and_are_said() -> None:
+def test_empty_cells_reduce_the_interaction_and_are_reported() -> None:
     table = study()
     rows = [r for r in range(30) if not (table["database"][r] == "B" and table["workload"][r] == "W2")]
     part: Table = {name: [column[r] for r in rows] for name, column in table.items()}
@@ -181,7 +181,7 @@ def test_a_source_without_effect_has_omega2_around_zero() -> None:
     assert abs(sum(omega2) / len(omega2)) < 0.03
 
 
-def test_a_factor_with_one_level_is_left_out_and_said() -> None:
+def test_a_factor_with_one_level_is_left_out_and_reported() -> None:
     table = study()
     table["host"] = ["pi"] * 30
     analysis = analyse(table, "energy_j", [*FACTORS, "host"])
@@ -207,7 +207,7 @@ def three_groups(*means: float) -> Table:
     return {"y": values, "f": [level for level in "abc"[: len(means)] for _ in range(20)]}
 
 
-def test_the_verdict_says_that_groups_are_equal_where_a_declared_margin_shows_it() -> None:
+def test_the_verdict_reports_that_groups_are_equal_where_a_declared_margin_shows_it() -> None:
     for test in ("tukey", "games-howell"):
         text = verdict(analyse(three_groups(5, 5, 5), "y", ["f"], margin=1.05, test=test))
         assert text.startswith(
@@ -266,7 +266,7 @@ def test_the_verdict_does_not_call_equal_what_it_calls_different() -> None:
         ([1.0, 0.0, 1.0, 3.0], ["a", "a", "b", "b"], "1 of 4 values are zero or negative"),
     ],
 )
-def test_data_that_cannot_be_analysed_say_what_is_missing(
+def test_data_that_cannot_be_analysed_report_what_is_missing(
     values: list[object], levels: list[object], message: str
 ) -> None:
     with pytest.raises(DataError, match=message):

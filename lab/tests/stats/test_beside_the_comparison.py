@@ -330,7 +330,7 @@ def test_ranks_over_unevenly_filled_cells_are_refused() -> None:
 
 
 @pytest.mark.parametrize("test", TESTS[1:])
-def test_a_block_that_the_test_cannot_take_is_said(test: str) -> None:
+def test_a_block_that_the_test_cannot_take_is_reported(test: str) -> None:
     table = study()
     table["block"] = [row % 8 for row in range(24)]
     result = analyse(table, "energy_j", ["f"], block="block", test=test)

@@ -32,7 +32,7 @@ def shared(*, loads: int = 4, repeats: int = 3, workloads: str = "XY", seed: int
 FACTORS = ["database", "workload"]
 
 
-def test_the_notes_say_what_lies_between_loads_and_what_on_them() -> None:
+def test_the_notes_list_the_effects_between_loads_and_on_them() -> None:
     result = analyse(shared(), "y", FACTORS, unit="load")
     assert result.notes[0].startswith(
         "48 runs on 8 loads (column load): database differs between them, workload changes"
@@ -98,13 +98,13 @@ def test_blocks_of_loads_leave_the_error_between_loads() -> None:
     ]
 
 
-def test_a_block_that_changes_on_a_load_is_averaged_over_and_said() -> None:
+def test_a_block_that_changes_on_a_load_is_averaged_over_and_reported() -> None:
     result = analyse(shared(), "y", FACTORS, unit="load", block="run")
     assert any("run changes on a load" in note for note in result.notes)
     assert result.block is None
 
 
-def test_a_load_without_some_runs_is_used_and_said() -> None:
+def test_a_load_without_some_runs_is_used_and_reported() -> None:
     table = shared(cells={("A", 1, "X"), ("B", 2, "Y")})
     result = analyse(table, "y", FACTORS, unit="load")
     assert any("2 of 16 combinations of load and cell have no run" in note for note in result.notes)

@@ -366,7 +366,7 @@ def test_groups_at_the_margin_are_called_the_same_no_more_often_than_alpha() -> 
     assert claimed_same(14, 1.0, 2000, alpha=0.1) > FALSE_ALARMS_MAX  # two-sided thinking doubles it
 
 
-def test_scale_of_precision_is_said() -> None:
+def test_scale_of_precision_is_reported() -> None:
     plan = stein(np.array([1.0, 1.1, 0.9, 1.05]), 0.1, scale=Scale.RAW)
     assert plan.half_width <= 0.1
     assert plan.total >= 4

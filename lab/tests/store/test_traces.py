@@ -116,7 +116,7 @@ def test_energy_from_summaries_is_the_energy_of_all_readings(kind: ValueKind, de
         assert one.notes == other.notes
 
 
-def test_mutant_that_forgets_the_step_between_two_seconds_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mutant_that_forgets_the_step_between_two_seconds_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traces, "_with_reading", lambda trace, reading: trace)
     rng = np.random.default_rng(1)
     trace = noisy_trace(ValueKind.INSTANT, rng)

@@ -106,7 +106,7 @@ def test_a_failed_read_taken_for_zero_is_wrong(monkeypatch) -> None:
     assert examine(on_rapl(Zeroed, wrap_j=None), FAULT_SEEDS, Fault.DROPOUT).wrong_unflagged == len(FAULT_SEEDS)
 
 
-def test_an_instrument_without_outside_evidence_says_so() -> None:
+def test_an_instrument_without_outside_evidence_reports_it() -> None:
     assert Evidence().sentence == "self-consistent only"
     assert Evidence(("a", "b")).sentence == "a; b"
 
