@@ -20,14 +20,14 @@ import java.util.concurrent.atomic.AtomicLong;
  * Usage: StandIn PORT FILE NAME [CERTIFICATE KEY]
  */
 public class StandIn {
-    public static void main(String[] words) throws Exception {
-        MongoServer server = new MongoServer(new Counting(words[1], words[2]));
-        if (words.length == 5) {
-            enableTls(server, Path.of(words[3]), Path.of(words[4]));
+    public static void main(String[] arguments) throws Exception {
+        MongoServer server = new MongoServer(new Counting(arguments[1], arguments[2]));
+        if (arguments.length == 5) {
+            enableTls(server, Path.of(arguments[3]), Path.of(arguments[4]));
         }
         Runtime.getRuntime().addShutdownHook(new Thread(server::shutdownNow));
-        server.bind("127.0.0.1", Integer.parseInt(words[0]));
-        System.out.println(words[2] + ", a stand-in for MongoDB, listens on 127.0.0.1:" + words[0]);
+        server.bind("127.0.0.1", Integer.parseInt(arguments[0]));
+        System.out.println(arguments[2] + ", a stand-in for MongoDB, listens on 127.0.0.1:" + arguments[0]);
     }
 
     private static void enableTls(MongoServer server, Path certificate, Path key) throws Exception {

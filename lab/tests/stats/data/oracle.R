@@ -12,11 +12,11 @@ say <- function(design, ...) {
 }
 
 sources_of <- function(factors, blocked) {
-  found <- if (blocked) "block" else character()
+  terms <- if (blocked) "block" else character()
   for (order in seq_along(factors)) {
-    found <- c(found, combn(factors, order, paste, collapse = ":"))
+    terms <- c(terms, combn(factors, order, paste, collapse = ":"))
   }
-  found
+  terms
 }
 
 contains <- function(larger, smaller) {

@@ -108,9 +108,9 @@ plots <- function(design, data) {
   row <- function(name, small, large) {
     df <- small[2] - large[2]
     f <- (small[1] - large[1]) / df / ms_w
-    found <- list(f, pf(f, df, full[2], lower.tail = FALSE))
-    names(found) <- paste(name, c("F", "p"), sep = "|")
-    say(design, found)
+    values <- list(f, pf(f, df, full[2], lower.tail = FALSE))
+    names(values) <- paste(name, c("F", "p"), sep = "|")
+    say(design, values)
   }
   row("b", none, only_b)
   row("a:b", only_b, full)
@@ -155,9 +155,9 @@ plots <- function(design, data) {
     variance <- cu * ms_u + cw * ms_w
     df <- variance^2 / ((cu * ms_u)^2 / between$Df[2] + (cw * ms_w)^2 / full[2])
     p <- tukey_tail(abs(m[i] - m[j]) / sqrt(variance / 2), length(m), df)
-    found <- list(m[i] - m[j], df, p)
-    names(found) <- paste(c("diff", "df", "p"), names[i], names[j], sep = "|")
-    say(design, found)
+    values <- list(m[i] - m[j], df, p)
+    names(values) <- paste(c("diff", "df", "p"), names[i], names[j], sep = "|")
+    say(design, values)
   }
 }
 

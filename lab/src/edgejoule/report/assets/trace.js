@@ -77,9 +77,9 @@
     const at = u.cursor.left == null || u.cursor.left < 0 ? null : u.posToVal(u.cursor.left, "x");
     if (at == null) return "";
     const reach = (u.scales.x.max - u.scales.x.min) / 100;
-    const found = trace.marks.filter(([s, l]) => at >= s - reach && at <= s + (l || 0) + reach);
+    const marks = trace.marks.filter(([s, l]) => at >= s - reach && at <= s + (l || 0) + reach);
     const phases = trace.phases.filter(([a, b]) => at >= a && at < b).map(([, , name]) => `phase ${name}`);
-    return phases.concat(found.map(([, l, kind, detail]) => `${kind}${l ? `, ${Math.round(l * 1000)} ms` : ""}${detail ? ` (${detail})` : ""}`)).join("; ");
+    return phases.concat(marks.map(([, l, kind, detail]) => `${kind}${l ? `, ${Math.round(l * 1000)} ms` : ""}${detail ? ` (${detail})` : ""}`)).join("; ");
   }
 
   function makeChart(box, trace, group) {

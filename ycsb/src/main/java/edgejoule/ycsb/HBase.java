@@ -73,11 +73,11 @@ public final class HBase extends Binding {
 
   /** Keys are "user" and digits, hashed: the first two of them share the keys out evenly enough. */
   private static byte[][] splits(int regions) {
-    byte[][] found = new byte[regions - 1][];
+    byte[][] keys = new byte[regions - 1][];
     for (int i = 1; i < regions; i++) {
-      found[i - 1] = Bytes.toBytes(String.format("user%02d", 10 + 90 * i / regions));
+      keys[i - 1] = Bytes.toBytes(String.format("user%02d", 10 + 90 * i / regions));
     }
-    return found;
+    return keys;
   }
 
   @Override

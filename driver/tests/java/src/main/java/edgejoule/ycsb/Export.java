@@ -18,11 +18,11 @@ public final class Export {
         .getConstructor(OutputStream.class).newInstance(System.out);
     final BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = in.readLine(); line != null; line = in.readLine()) {
-      final String[] words = line.split("\t");
-      if (words[2].equals("double")) {
-        exporter.write(words[0], words[1], Double.parseDouble(words[3]));
+      final String[] fields = line.split("\t");
+      if (fields[2].equals("double")) {
+        exporter.write(fields[0], fields[1], Double.parseDouble(fields[3]));
       } else {
-        exporter.write(words[0], words[1], Long.parseLong(words[3]));
+        exporter.write(fields[0], fields[1], Long.parseLong(fields[3]));
       }
     }
     exporter.close();

@@ -91,11 +91,11 @@ public final class SqliteDB extends DB {
     try (PreparedStatement statement =
              connection.prepareStatement("SELECT * FROM " + table + " WHERE " + where + " LIMIT " + limit)) {
       statement.setString(1, key);
-      final ResultSet found = statement.executeQuery();
-      while (found.next()) {
+      final ResultSet result = statement.executeQuery();
+      while (result.next()) {
         final HashMap<String, ByteIterator> row = new HashMap<>();
         for (String column : fields == null ? columns : fields) {
-          row.put(column, new StringByteIterator(found.getString(column)));
+          row.put(column, new StringByteIterator(result.getString(column)));
         }
         rows.add(row);
       }
