@@ -239,7 +239,7 @@ def _servers(spec: Spec) -> Iterator[Complaint]:
                 yield f"servers.{name}", f"{key} is missing"
         for key, given in (("meter", server.meter), ("options", server.options)):
             if given and not spec.federation:
-                yield f"servers.{name}.{key}", "belongs to a separate machine and needs [federation]"
+                yield f"servers.{name}.{key}", "belongs to a separate machine, with [federation]"
         if spec.federation and not server.meter:
             yield f"servers.{name}", "meter is missing: a name as in `edgejoule meters`"
 
