@@ -119,7 +119,7 @@ def test_the_commands_of_a_page_that_need_servers_run(folder: Path, page: str) -
 
 def test_what_commands_name_exists() -> None:
     print(listing())
-    assert [f"{c.page}:{c.line}: {c.text}: {found}" for c in all_commands() if (found := complaint(c))] == []
+    assert [f"{c.page}:{c.line}: {c.text}: {fault}" for c in all_commands() if (fault := complaint(c))] == []
 
 
 def planned_studies() -> list[Command]:

@@ -33,13 +33,13 @@ def test_the_demo_finds_every_acknowledged_row_after_25_cuts(tmp_path: Path) -> 
     assert "nothing damaged" in printed
 
 
-def test_the_logger_goes_on_where_it_stopped(logger: Path, tmp_path: Path) -> None:
+def test_the_logger_continues_where_it_stopped(logger: Path, tmp_path: Path) -> None:
     image = tmp_path / "card.img"
     image.write_bytes(bytes(1 << 20))
     assert [run(logger, image) for _ in range(2)] == ["10 readings\n", "20 readings\n"]
 
 
-def test_the_logger_goes_on_when_its_ring_is_full(tmp_path: Path) -> None:
+def test_the_logger_continues_when_its_ring_is_full(tmp_path: Path) -> None:
     source = (LUNAR / "examples" / "logger.c").read_text()
     (tmp_path / "logger.c").write_text(source.replace("24 * 60 * 60", "15"))
     sources = [*(LUNAR / "src").glob("*/*.c"), LUNAR / "ports" / "posix.c", tmp_path / "logger.c"]
@@ -50,7 +50,7 @@ def test_the_logger_goes_on_when_its_ring_is_full(tmp_path: Path) -> None:
     assert printed == ["10 readings\n", "15 readings\n", "15 readings\n", "15 readings\n"]
 
 
-def test_the_logger_says_why_a_card_is_of_no_use(logger: Path, tmp_path: Path) -> None:
+def test_the_logger_reports_why_a_card_is_of_no_use(logger: Path, tmp_path: Path) -> None:
     image = tmp_path / "small.img"
     image.write_bytes(bytes(1024))
     done = subprocess.run([logger, image], capture_output=True, text=True, timeout=60)

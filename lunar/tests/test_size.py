@@ -52,7 +52,7 @@ def test_the_pages_state_the_sizes_of_this_library() -> None:
     assert int(least.replace(",", "")) == figures_of(table, "RAM: smallest buffer, 512-byte sectors")[0]
 
 
-def test_says_what_to_do_when_nothing_was_built(tmp_path: Path) -> None:
+def test_reports_the_remedy_when_nothing_was_built(tmp_path: Path) -> None:
     missing = size_of(str(tmp_path))
     assert missing.returncode == 2
     assert "run make firmware" in missing.stderr
