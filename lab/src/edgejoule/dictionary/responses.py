@@ -159,11 +159,11 @@ RESPONSES: dict[str, Response] = Responses(
     {r.name: r for r in _fixed()}
     | {
         (name := latency_name(operation, measure, statistic)): Response(
-            name, "µs", f"{prefix.replace('_', '-')} {_LATENCIES[measure][1]}, {description}", Better.LOWER, Values.AMOUNT
+            name, "µs", f"{prefix.replace('_', '-')} {_LATENCIES[measure][1]}, {meaning}", Better.LOWER, Values.AMOUNT
         )
         for operation, prefix in OPERATIONS.items()
         for measure in _LATENCIES
-        for statistic, description in _STATISTICS.items()
+        for statistic, meaning in _STATISTICS.items()
     }
 )
 
