@@ -32,8 +32,8 @@ void FailureCauses::add(Operation operation, Status status, std::string_view wor
     found = causes_.find(key);
   }
   if (found == causes_.end()) {
-    const auto told = words.empty() ? std::string("the database gave no reason") : one_line(words);
-    found = causes_.emplace(std::move(key), FailureCause{operation, status, 0, told}).first;
+    const auto cause = words.empty() ? std::string("the database gave no reason") : one_line(words);
+    found = causes_.emplace(std::move(key), FailureCause{operation, status, 0, cause}).first;
   }
   found->second.count += count;
 }

@@ -279,9 +279,9 @@ void Execution::stand_still(std::string_view place, double seconds, bool settled
 void Execution::keep_step() {
   if (!invocation_.in_step) return;
   progress_.note("waiting for a line on standard input");
-  const bool told = wait_for_line();
+  const bool line_read = wait_for_line();
   check_interruption();
-  if (!told) throw RunFailure(RunFailure::Kind::io, "--in-step: standard input ended before the run did");
+  if (!line_read) throw RunFailure(RunFailure::Kind::io, "--in-step: standard input ended before the run did");
 }
 
 void Execution::warm_up() {

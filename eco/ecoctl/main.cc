@@ -135,26 +135,26 @@ void kill(const Arguments& arguments, bool on) {
   Ecod ecod(arguments.socket);
   proto::KillRequest request;
   request.set_local_only(on);
-  std::string untold;
+  std::string request_error;
   try {
     (void)ecod.ask(&proto::Control::Stub::Kill, request);
   } catch (const Failure& failure) {
-    untold = failure.what();
+    request_error = failure.what();
   }
-  const auto told =
-      wait_for_confirmation(ecod, on, untold.empty() ? arguments.wait_s : std::min(arguments.wait_s, 2.0));
-  fmt::print("{}", told.table);
+  const auto confirmation =
+      wait_for_confirmation(ecod, on, request_error.empty() ? arguments.wait_s : std::min(arguments.wait_s, 2.0));
+  fmt::print("{}", confirmation.table);
   std::fflush(stdout);  // keeps the order with stderr in a common file
-  if (!untold.empty()) throw Failure(untold);
-  if (!told.own_switches.empty())
+  if (!request_error.empty()) throw Failure(request_error);
+  if (!confirmation.own_switches.empty())
     throw Failure(
         fmt::format("{} of {} servers have confirmed. {} has a kill switch of its own: run ecoctl resume there",
-                    told.confirmed, told.servers, told.own_switches));
-  if (!told.complete())
+                    confirmation.confirmed, confirmation.servers, confirmation.own_switches));
+  if (!confirmation.complete())
     throw Failure(
         fmt::format("{} of {} servers have confirmed. The others obey when they are connected again; repeat "
                     "`ecoctl {}` to see that they did",
-                    told.confirmed, told.servers, on ? "kill" : "resume"));
+                    confirmation.confirmed, confirmation.servers, on ? "kill" : "resume"));
   fmt::print("{}\n",
              on ? "every server compacts for itself; `ecoctl resume` ends that" : "compactions are offloaded again");
 }

@@ -622,9 +622,9 @@ Result<> Node::kill(bool local_only) {
     const std::scoped_lock lock(mutex_);
     local_only_here_ = true;
   }
-  const auto told = change([&](proto::Settings& settings) { settings.set_local_only(local_only); });
-  const bool here = local_only && !told;
-  if (!told && !local_only) return told;
+  const auto changed = change([&](proto::Settings& settings) { settings.set_local_only(local_only); });
+  const bool here = local_only && !changed;
+  if (!changed && !local_only) return changed;
   {
     const std::scoped_lock lock(mutex_);
     local_only_here_ = here;
@@ -634,7 +634,7 @@ Result<> Node::kill(bool local_only) {
     return Error{fmt::format(
         "{0} compacts for itself now, but the other servers were not reached: {1}. Repeat `ecoctl kill` when they "
         "can be, or end it by `ecoctl resume` at {0}",
-        config_.name, told.error())};
+        config_.name, changed.error())};
   return saved;
 }
 

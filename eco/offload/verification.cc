@@ -86,12 +86,13 @@ class Check {
           table.range_deletions.value_or(facts.range_deletions) != facts.range_deletions)
         return table.name + " has other entries than it says";
     }
-    const auto &told = result_.input_records, &counted = expected_.input_records;
-    if (told && counted && *told != *counted) return fmt::format("{} entries went in, it says {}", *counted, *told);
+    const auto &reported = result_.input_records, &counted = expected_.input_records;
+    if (reported && counted && *reported != *counted)
+      return fmt::format("{} entries went in, it says {}", *counted, *reported);
     const std::uint64_t consumed = result_.records + result_.replaced + result_.expired;
     if (expected_.entries_max && consumed > *expected_.entries_max)
       return fmt::format("{} entries went in at most, {} are accounted for", *expected_.entries_max, consumed);
-    if (const auto& input = counted ? counted : told;
+    if (const auto& input = counted ? counted : reported;
         input && expected_.accountable && result_.single_delete_mismatches == 0 && consumed != *input)
       return fmt::format("{} entries went in, {} are accounted for", *input, consumed);
     return "";

@@ -87,7 +87,7 @@ class Import {
         batch.clear();
         bytes = 0;
       }
-      if (!wrong.empty()) throw Failure(told(wrong));
+      if (!wrong.empty()) throw Failure(message_with_rows(wrong));
       if (!more) return;
     }
   }
@@ -129,7 +129,7 @@ class Import {
   }
 
   // The failure, and the rows in the table nevertheless.
-  std::string told(const std::string& wrong) const {
+  std::string message_with_rows(const std::string& wrong) const {
     return fmt::format("{}: {}\n  rows of the file in the table: {}, all before this line; it and what follows are not",
                        path_, wrong, done_);
   }
@@ -147,7 +147,7 @@ class Import {
         from += count, done_ += count;
         progress_.rows(done_);
       } else if (alone || error == LUNAR_E_IO || error == LUNAR_E_FAILED || error == LUNAR_E_CORRUPT) {
-        throw Failure(told(fmt::format("line {}: {}", batch[from].line, why(error, batch[from]))));
+        throw Failure(message_with_rows(fmt::format("line {}: {}", batch[from].line, why(error, batch[from]))));
       } else {
         rows_at_once_ = count / 2;  // less for the log; and a row that no log helps is found alone, in the end
       }

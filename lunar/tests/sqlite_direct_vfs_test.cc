@@ -107,7 +107,7 @@ TEST_P(SqliteDirectVfs, a_database_that_is_read_is_in_the_page_cache_with_the_de
   make(nullptr);
   for (const bool direct : {true, false}) {
     drop_from_page_cache();
-    if (pages_cached() != 0) GTEST_SKIP() << folder << ": the page cache keeps what it is told to drop";
+    if (pages_cached() != 0) GTEST_SKIP() << folder << ": the page cache keeps pages that it should drop";
     Database db(path, direct ? lunar_bench::sqlite_direct_vfs() : nullptr);
     (void)content(db);
     if (direct)

@@ -34,8 +34,8 @@ inline std::string bytes_of(const lunar_value& value) { return {static_cast<cons
 
 // Returns LUNAR_SEED or 1, and prints it.
 inline std::uint64_t seed_told() {
-  const char* told = std::getenv("LUNAR_SEED");
-  const std::uint64_t seed = told != nullptr ? std::strtoull(told, nullptr, 10) : 1;
+  const char* variable = std::getenv("LUNAR_SEED");
+  const std::uint64_t seed = variable != nullptr ? std::strtoull(variable, nullptr, 10) : 1;
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   return seed;
 }

@@ -249,7 +249,7 @@ void Postgres::read_options() {
 
 std::string Postgres::durability_how() const {
   constexpr std::string_view broken = "; this is weaker than the class asks for: its promise does not hold";
-  const auto told = [this](const char* name) {
+  const auto setting = [this](const char* name) {
     const auto found = options_.find(name);
     return found == options_.end() ? std::string("unknown") : found->second;
   };
@@ -257,10 +257,11 @@ std::string Postgres::durability_how() const {
                     : durability_ == Durability::process
                         ? "process: the log is with the operating system before each commit is acknowledged"
                         : "power: the log is synced before each commit is acknowledged";
-  const bool off = told("synchronous_commit") == "off";
-  const bool unsynced = told("fsync") == "off" || told("full_page_writes") == "off";
+  const bool off = setting("synchronous_commit") == "off";
+  const bool unsynced = setting("fsync") == "off" || setting("full_page_writes") == "off";
   how += fmt::format("; synchronous_commit={}, fsync={}, full_page_writes={}, wal_sync_method={}",
-                     told("synchronous_commit"), told("fsync"), told("full_page_writes"), told("wal_sync_method"));
+                     setting("synchronous_commit"), setting("fsync"), setting("full_page_writes"),
+                     setting("wal_sync_method"));
   if (settings_.synchronous_commit_set) how += "; postgres.synchronous_commit was set explicitly";
   if ((durability_ != Durability::none && off) || (durability_ == Durability::power && unsynced)) how += broken;
   if (settings_.citus) how += "; of the coordinator: the workers have settings of their own";

@@ -64,9 +64,9 @@ void configure_persistence(RedisConnection& connection, Durability durability, s
 
 std::string durability_in_words(const RedisPersistence& persistence, const RedisSettings& settings,
                                 Durability durability) {
-  const auto told = [](const std::optional<std::string>& value) { return value.value_or("unknown"); };
+  const auto text = [](const std::optional<std::string>& value) { return value.value_or("unknown"); };
   auto words = fmt::format("{}; appendonly={}, appendfsync={}, save=\"{}\"", promise(persistence, durability),
-                           told(persistence.appendonly), told(persistence.appendfsync), told(persistence.save));
+                           text(persistence.appendonly), text(persistence.appendfsync), text(persistence.save));
   words += settings.configure ? "; set by redis.configure" : "; as the server has it";
   if (settings.wait_replicas > 0) words += fmt::format("; and {} replicas have it (WAIT)", settings.wait_replicas);
   return words;

@@ -329,12 +329,12 @@ std::vector<std::string> Redis::incidents() const {
   std::vector<std::string> found;
   if (!same_server(info("server"))) found.emplace_back(server_was_restarted);
   if (const auto evicted = evicted_since_open(); evicted > 0) {
-    const auto told = [this](const char* name) {
+    const auto setting = [this](const char* name) {
       const auto option = options_.find(name);
       return option == options_.end() ? std::string("unknown") : option->second;
     };
     found.push_back(fmt::format("the server evicted {} keys (maxmemory {}, maxmemory-policy {})", evicted,
-                                told("maxmemory"), told("maxmemory-policy")));
+                                setting("maxmemory"), setting("maxmemory-policy")));
   }
   return found;
 }
@@ -373,13 +373,13 @@ std::map<std::string, std::string> Redis::stats() const {
     stats["server.restarted"] = "true";
   }
   for (const char* section : {"memory", "stats", "persistence", "cpu"}) {
-    const auto told = info(section);
+    const auto reply = info(section);
     for (const char* name :
          {"used_memory", "used_memory_peak", "used_memory_rss", "mem_fragmentation_ratio", "total_commands_processed",
           "total_net_input_bytes", "total_net_output_bytes", "keyspace_misses", "rdb_saves", "aof_rewrites",
           "aof_current_size", "aof_delayed_fsync", "used_cpu_user", "used_cpu_sys"}) {
-      const auto found = told.find(name);
-      if (found != told.end()) stats[name] = found->second;
+      const auto found = reply.find(name);
+      if (found != reply.end()) stats[name] = found->second;
     }
   }
   stats["evicted_keys"] = std::to_string(evicted_since_open());

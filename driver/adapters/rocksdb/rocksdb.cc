@@ -253,26 +253,26 @@ std::map<std::string, std::string> RocksDb::options() const {
   OptionMap effective = parsed(database_text);
   effective.merge(parsed(family_text));
 
-  std::map<std::string, std::string> told;
+  std::map<std::string, std::string> reported;
   for (const std::string_view name : told_options) {
     const auto found = effective.find(std::string(name));
-    if (found != effective.end()) told[found->first] = found->second;
+    if (found != effective.end()) reported[found->first] = found->second;
   }
   for (const auto& [name, value] : parsed(passed_options_)) {
-    told[name] = effective.contains(name) ? effective[name] : value;
+    reported[name] = effective.contains(name) ? effective[name] : value;
   }
   const auto* table = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
   if (table != nullptr) {
-    told["block_size"] = std::to_string(table->block_size);
-    if (table->block_cache) told["block_cache_bytes"] = std::to_string(table->block_cache->GetCapacity());
-    told["filter_policy"] = table->filter_policy ? table->filter_policy->GetId() : "none";
+    reported["block_size"] = std::to_string(table->block_size);
+    if (table->block_cache) reported["block_cache_bytes"] = std::to_string(table->block_cache->GetCapacity());
+    reported["filter_policy"] = table->filter_policy ? table->filter_policy->GetId() : "none";
   }
-  told["column_family"] = rows_->GetName();
-  told["statistics"] = options.statistics ? "true" : "false";
-  told["disableWAL"] = write_.disableWAL ? "true" : "false";
-  told["sync"] = write_.sync ? "true" : "false";
-  if (!offloading_.asked().empty()) told["eco"] = offloading_.asked();
-  return told;
+  reported["column_family"] = rows_->GetName();
+  reported["statistics"] = options.statistics ? "true" : "false";
+  reported["disableWAL"] = write_.disableWAL ? "true" : "false";
+  reported["sync"] = write_.sync ? "true" : "false";
+  if (!offloading_.asked().empty()) reported["eco"] = offloading_.asked();
+  return reported;
 }
 
 std::string RocksDb::durability_how() const {

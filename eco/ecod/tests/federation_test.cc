@@ -274,12 +274,12 @@ TEST_F(Federation, the_kill_switch_is_obeyed_by_all_after_nats_has_lost_what_it_
   for (Ecod* server : all) ASSERT_TRUE(eventually([&] { return server->view().settings().revision() >= 3; }));
   nats->lose_storage();
   std::string said;
-  const bool told = eventually([&] {  // the servers reconnect first
+  const bool confirmed = eventually([&] {  // the servers reconnect first
     int code = 0;
     std::tie(said, code) = named("a").ecoctl(ECOCTL_PROGRAM, {"kill"});
     return code == 0;
   });
-  EXPECT_TRUE(told) << said;
+  EXPECT_TRUE(confirmed) << said;
   for (Ecod* server : all)
     EXPECT_EQ(server->place(request_of("")).reason(), "the kill switch is on")
         << server->name() << "; ecoctl: " << said;

@@ -178,14 +178,14 @@ TEST_F(NodeTest, a_server_that_said_goodbye_is_shown_so_at_the_master_and_at_the
   EXPECT_EQ(line_of("medium").why_not(), left);
   EXPECT_FALSE(line_of("medium").alive());
   EXPECT_LT(line_of("medium").state().age_s(), 100) << "since its last message";
-  const auto told = node->table(true);
+  const auto saved = node->table(true);
 
   federation.own = {};
   make("eco");
   auto first = table(3);
   ASSERT_TRUE(node->heard_table(first));
   EXPECT_TRUE(line_of("medium").alive());
-  first.mutable_servers()->CopyFrom(told.servers());
+  first.mutable_servers()->CopyFrom(saved.servers());
   ASSERT_TRUE(node->heard_table(first));
   EXPECT_EQ(line_of("medium").why_not(), left);
   ASSERT_TRUE(node->heard_table(table(3, 2)));
@@ -204,12 +204,12 @@ TEST_F(NodeTest, two_servers_of_one_name_are_shown_and_get_no_jobs) {
   EXPECT_EQ(line_of("medium").why_not(),
             "two servers have this name (127.0.0.1:1 and 127.0.0.1:2): no jobs are placed there until one is renamed");
   EXPECT_FALSE(place().offload());
-  const auto told = node->table(true);
+  const auto saved = node->table(true);
 
   federation.own = {};
   make("eco");
   auto first = table(3);
-  first.mutable_servers()->CopyFrom(told.servers());
+  first.mutable_servers()->CopyFrom(saved.servers());
   ASSERT_TRUE(node->heard_table(first));
   EXPECT_NE(line_of("medium").why_not().find("two servers have this name"), std::string::npos) << "at the others, too";
 }

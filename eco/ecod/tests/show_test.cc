@@ -30,11 +30,11 @@ TEST_F(Show, a_server_that_said_goodbye_has_left_and_is_not_waited_for) {
   e3.set_alive(false), e3.set_why_not("left (said goodbye 7 s ago)"), e3.mutable_state()->set_left_s(7);
   EXPECT_TRUE(shows("left (said goodbye 7 s ago)"));
   for (auto& line : *view.mutable_servers()) line.mutable_state()->set_local_only(true);
-  const auto told = eco::confirmation(view, true);
-  EXPECT_TRUE(told.complete());
-  EXPECT_NE(told.table.find("e3      left (said goodbye 7 s ago): its applications compact for themselves"),
+  const auto confirmation = eco::confirmation(view, true);
+  EXPECT_TRUE(confirmation.complete());
+  EXPECT_NE(confirmation.table.find("e3      left (said goodbye 7 s ago): its applications compact for themselves"),
             std::string::npos)
-      << told.table;
+      << confirmation.table;
 }
 
 TEST_F(Show, a_kill_switch_of_one_server_alone_names_where_it_ends) {
@@ -45,10 +45,11 @@ TEST_F(Show, a_kill_switch_of_one_server_alone_names_where_it_ends) {
   auto& e3 = *view.mutable_servers(2)->mutable_state();
   e3.set_local_only(true), e3.set_local_only_here(true);
   EXPECT_TRUE(shows("takes jobs; ITS OWN KILL SWITCH IS ON"));
-  const auto told = eco::confirmation(view, false);
-  EXPECT_FALSE(told.complete());
-  EXPECT_EQ(told.own_switches, "e3");
-  EXPECT_NE(told.table.find("NOT CONFIRMED: a kill switch of its own is on there"), std::string::npos) << told.table;
+  const auto confirmation = eco::confirmation(view, false);
+  EXPECT_FALSE(confirmation.complete());
+  EXPECT_EQ(confirmation.own_switches, "e3");
+  EXPECT_NE(confirmation.table.find("NOT CONFIRMED: a kill switch of its own is on there"), std::string::npos)
+      << confirmation.table;
 }
 
 TEST_F(Show, a_policy_that_names_no_server_says_so) {

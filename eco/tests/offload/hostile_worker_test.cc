@@ -107,8 +107,8 @@ void is_refused(const FromWorker& on_stream) {
   EXPECT_EQ(statistics.last_reason, why);
   for (const auto& report : placer->reports()) EXPECT_EQ(report.outcome(), "fell back: " + why);
   std::ifstream log(folder / "db/LOG");
-  const std::string told{std::istreambuf_iterator<char>(log), {}};
-  EXPECT_NE(told.find(why + "; compacted here"), std::string::npos);
+  const std::string text{std::istreambuf_iterator<char>(log), {}};
+  EXPECT_NE(text.find(why + "; compacted here"), std::string::npos);
   EXPECT_EQ(bed.difference(), Bed::Difference{});
   EXPECT_EQ(bed.background_errors(), 0U);
   EXPECT_FALSE(std::filesystem::exists(folder / "db/eco-staging"));

@@ -482,12 +482,12 @@ struct SharedHome {
     home = std::filesystem::canonical(home).string();
   }
   // `mount` must be set up for the worker.
-  eco::Statistics run(const std::string& told, std::uint64_t seed) {
+  eco::Statistics run(const std::string& shared_directory, std::uint64_t seed) {
     worker = std::make_unique<WorkerProcess>(folder / "scratch",
                                              std::vector<std::string>{"--shared-directory", home + "=" + mount});
     placer = std::make_shared<StubbornPlacer>(worker->address());
     rocksdb::Options options = small_tables();
-    service = eco::attach(options, {.placer = placer, .shared_directory = told});
+    service = eco::attach(options, {.placer = placer, .shared_directory = shared_directory});
     bed = std::make_unique<Bed>(home + "/db", options);
     bed->write(60000, seed);
     bed->settle();
@@ -513,7 +513,7 @@ TEST(SharedDirectory, carries_all_tables_and_the_streams_none) {
   for (const auto& report : shared.placer->reports()) reported += report.bytes_shared();
   EXPECT_EQ(reported, statistics.bytes_shared);
   EXPECT_FALSE(shared.placer->requests().front().shared());
-  EXPECT_TRUE(shared.placer->requests().back().shared()) << "what the last jobs did is told";
+  EXPECT_TRUE(shared.placer->requests().back().shared()) << "the results of the last jobs are reported";
 }
 
 TEST(SharedDirectory, that_is_another_folder_is_not_read) {

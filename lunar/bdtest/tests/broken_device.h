@@ -24,7 +24,7 @@ class Emulated {
   lunar_config config{};
 };
 
-// Passes every request on, unless it is told otherwise.
+// Passes every request on, unless a fault is set.
 class Broken : public Emulated {
  public:
   using Read = std::function<int(std::uint32_t, void*, std::uint32_t)>;

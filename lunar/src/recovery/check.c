@@ -27,7 +27,7 @@ enum phase { COUNT, FIND_ROWS, FIND_ENTRIES };
 struct checked {
   uint16_t number; /* whose metadata page has it */
   uint8_t kind, column;
-  uint64_t told; /* how many entries its metadata say */
+  uint64_t stated; /* number of entries in its metadata */
   struct tally rows, entries;
 };
 
@@ -433,7 +433,7 @@ static int indexes_compare(struct check* check, uint32_t first) {
     LN_TRY(index_check(check));
     if (!same(&index->rows, &index->entries))
       return find_difference(check, first, check->walk.db->geometry.meta_at + 2u * index->number);
-    if (index->entries.count != index->told)
+    if (index->entries.count != index->stated)
       return problem(check, LUNAR_PROBLEM_ROWS, check->walk.db->geometry.meta_at + 2u * index->number);
   }
   return 0;
@@ -548,7 +548,7 @@ static int index_begin(struct check* check, uint16_t number, struct checked* ind
   LN_TRY(page(check, sector, LN_META, &frame));
   const uint8_t* m = frame->bytes;
   *index = (struct checked){
-      .number = number, .kind = m[LN_META_INDEX], .column = m[LN_META_KEY], .told = ln_get64(m + LN_META_ROWS)};
+      .number = number, .kind = m[LN_META_INDEX], .column = m[LN_META_KEY], .stated = ln_get64(m + LN_META_ROWS)};
   const int sound = m[LN_META_COLUMNS] == 0 && ln_get32(m + LN_META_CREATION) && index->kind <= LUNAR_INDEX_TREE &&
                     index->column < check->table.column_count && ln_get16(m + LN_META_TABLE) == check->table.number &&
                     ln_get32(m + LN_META_FIRST) == LN_NONE;
@@ -586,7 +586,7 @@ static int table_check(struct check* check, uint16_t number) {
   if (m.index > LUNAR_INDEX_TREE || m.columns == 0 || m.columns > LUNAR_COLUMNS_MAX || m.key >= m.columns)
     return problem(check, LUNAR_PROBLEM_METADATA, sector);
   LN_TRY(schema_check(check, number, m.columns, m.key));
-  check->indexes[0] = (struct checked){.number = number, .kind = m.index, .column = m.key, .told = m.rows};
+  check->indexes[0] = (struct checked){.number = number, .kind = m.index, .column = m.key, .stated = m.rows};
   check->index_count = 1;
   LN_TRY(indexes_begin(check));
   LN_TRY(chain_check(check, m.first, &last));
