@@ -83,9 +83,13 @@ def test_counts_instructions_and_not_the_disks_waits(board: str) -> None:
     assert all(1_000 < count < 1_000_000 for count in counts)
 
 
-def test_the_readme_states_the_deepest_stack() -> None:
-    rv64, cortex_m3 = (
-        int(re.search(r"^deepest stack +(\d+)$", board_prints(board, "basic"), re.MULTILINE)[1]) for board in BOARDS
-    )
-    stated = f"At most {rv64:,} bytes on RV64, {cortex_m3:,} on a Cortex-M3 (basic build)"
-    assert stated in (REPOSITORY / "lunar/README.md").read_text()
+@pytest.mark.parametrize(
+    ("figure", "stated"),
+    [
+        ("deepest stack", "At most {:,} bytes on RV64, {:,} on a Cortex-M3 (basic build)"),
+        ("together", "| RAM | {:,} bytes on RV64, {:,} on a Cortex-M3 (basic build: stack, handle, table, buffer) |"),
+    ],
+)
+def test_the_readme_states_the_ram_of_the_boards(figure: str, stated: str) -> None:
+    printed = [int(re.search(rf"^{figure} +(\d+)$", board_prints(board, "basic"), re.MULTILINE)[1]) for board in BOARDS]
+    assert stated.format(*printed) in (REPOSITORY / "lunar/README.md").read_text()
