@@ -15,6 +15,10 @@ target_link_libraries(lunar-without-mutation PRIVATE lunar-asserting edgejoule_f
 set_target_properties(lunar-without-mutation PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mutants)
 add_test(NAME lunar_assertion.none_fails_without_a_mutant COMMAND lunar-without-mutation)
 
+add_executable(lunar-misuse-tests misuse_test.cc)
+target_link_libraries(lunar-misuse-tests PRIVATE lunar-asserting GTest::gtest_main edgejoule_flags)
+gtest_discover_tests(lunar-misuse-tests)
+
 # condition: of the assertion, a regular expression.
 function(lunar_assertion name file old new condition)
   edgejoule_mutant(lunar-asserted-${name} ../src/${file} "${old}" "${new}" TEST lunar_assertion.catches_${name}

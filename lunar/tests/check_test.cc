@@ -195,12 +195,12 @@ TEST(CheckInModeNone, finds_nothing_after_a_sync_and_a_cut) {
 TEST(CheckInModeNone, finds_nothing_after_another_mode_a_sync_and_a_cut) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     World world({.mode = LUNAR_MODE_NONE, .sectors = 2048, .keys = 40}, seed);
-    world.config().mode = LUNAR_MODE_FULL;
     ASSERT_EQ(world.unmount(), 0);
+    world.config().mode = LUNAR_MODE_FULL;
     ASSERT_EQ(world.mount(), 0);
     for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
-    world.config().mode = LUNAR_MODE_NONE;
     ASSERT_EQ(world.unmount(), 0);
+    world.config().mode = LUNAR_MODE_NONE;
     ASSERT_EQ(world.mount(), 0);
     for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
     ASSERT_EQ(world.sync(), 0);

@@ -242,8 +242,8 @@ TEST_P(Keys, that_are_text_of_any_length_are_found_removed_and_redone) {
 // Chunks of two sectors: the segments of a hash index are runs of chunks, and without a free run the index stops
 // growing.
 TEST_P(Keys, are_found_in_an_index_that_is_longer_than_a_chunk) {
-  config.class_bytes_max = 1024, config.sector_count = 4096, config.log_bytes = 512 * 1024;
   ASSERT_EQ(lunar_unmount(&db), 0);
+  config.class_bytes_max = 1024, config.sector_count = 4096, config.log_bytes = 512 * 1024;
   ASSERT_EQ(lunar_format(&config), 0);
   ASSERT_EQ(lunar_mount(&db, &config), 0);
   create(LUNAR_INT64);
@@ -271,8 +271,8 @@ TEST_P(Keys, are_found_in_an_index_that_is_longer_than_a_chunk) {
 }
 
 TEST_P(Keys, of_a_table_too_long_to_be_dropped_can_be_removed_and_then_it_is_dropped) {
-  config.class_bytes_max = 1024, config.sector_count = 2048;
   ASSERT_EQ(lunar_unmount(&db), 0);
+  config.class_bytes_max = 1024, config.sector_count = 2048;
   ASSERT_EQ(lunar_format(&config), 0);
   ASSERT_EQ(lunar_mount(&db, &config), 0);
   create(LUNAR_INT64);
@@ -466,8 +466,8 @@ TEST(Tree, at_its_greatest_height_keeps_all_its_rows_in_every_mode) {
 }
 
 TEST_P(Hashes, grow_in_mode_none_too) {
-  config.mode = LUNAR_MODE_NONE;
   ASSERT_EQ(lunar_unmount(&db), 0);
+  config.mode = LUNAR_MODE_NONE;
   ASSERT_EQ(lunar_mount(&db, &config), 0);
   crowd_a_bucket_then_grow();
 }

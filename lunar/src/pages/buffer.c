@@ -30,7 +30,11 @@ void ln_buffer_reset(struct lunar* db) {
 
 struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector) {
   uint16_t i = *chain_of(db, sector);
-  while (i != END && db->frames[i].sector != sector) i = db->frames[i].next;
+  LUNAR_ASSERT(i == END || i < db->frame_count);
+  while (i != END && db->frames[i].sector != sector) {
+    i = db->frames[i].next;
+    LUNAR_ASSERT(i == END || i < db->frame_count);
+  }
   return i == END ? NULL : &db->frames[i];
 }
 

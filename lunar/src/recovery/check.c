@@ -698,6 +698,7 @@ static const char* problem_text(uint32_t problem) {
 #endif
 
 int lunar_check(struct lunar* db, struct lunar_findings* found) {
+  LUNAR_ASSERT(found);
   struct check check = {.walk = {.db = db, .found = found, .block = meet_block, .entry = meet_entry}};
   *found = (struct lunar_findings){.sector = LN_NONE, .text = problem_text(LUNAR_PROBLEM_NONE)};
   LN_TRY(ln_enter(db));

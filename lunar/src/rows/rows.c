@@ -15,6 +15,7 @@ int ln_value_check(uint8_t type, uint8_t flags, const struct lunar_value* value)
   if (value->type == LUNAR_NULL) return flags & LUNAR_NOT_NULL ? LUNAR_E_INVALID : 0;
   if (is_bytes(type)) {
     if (value->type != type) return LUNAR_E_INVALID;
+    LUNAR_ASSERT(value->as.data || value->bytes == 0);
     return value->bytes <= 0xffff ? 0 : LUNAR_E_TOO_LARGE;
   }
   if (type == LUNAR_REAL) return value->type == type ? 0 : LUNAR_E_INVALID;

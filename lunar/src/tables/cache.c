@@ -141,6 +141,7 @@ static int cache_open(struct lunar_table* table, struct lunar_cache* cache, void
 
 int lunar_cache_open(struct lunar_table* table, struct lunar_cache* cache, void* memory, size_t memory_bytes,
                      uint32_t row_bytes) {
+  LUNAR_ASSERT(table && cache && (memory || memory_bytes == 0));
   LN_TRY(ln_enter(table->db));
   return ln_leave(table->db, cache_open(table, cache, memory, memory_bytes, row_bytes));
 }
@@ -154,6 +155,7 @@ static int cache_close(struct lunar_cache* cache) {
 }
 
 int lunar_cache_close(struct lunar_cache* cache) {
+  LUNAR_ASSERT(cache);
   LN_TRY(ln_enter_for_commit(cache->db));
   return ln_leave(cache->db, cache_close(cache));
 }

@@ -561,6 +561,7 @@ static int index_list(const struct lunar_table* table, uint8_t* at, struct lunar
 }
 
 int lunar_index_list(struct lunar_table* table, uint8_t* at, struct lunar_index_info* info) {
+  LUNAR_ASSERT(table && at && info);
   LN_TRY(ln_enter(table->db));
   return ln_leave(table->db, index_list(table, at, info));
 }
@@ -601,6 +602,7 @@ static int cursor_open(struct lunar_cursor* cursor, struct lunar_table* table, c
 
 int lunar_index_cursor(struct lunar_cursor* cursor, struct lunar_table* table, const char* name,
                        const struct lunar_value* from, const struct lunar_value* to, int descending) {
+  LUNAR_ASSERT(cursor && table && name);
   LN_TRY(ln_enter(table->db));
   return ln_leave(table->db, cursor_open(cursor, table, name, from, to, descending));
 }

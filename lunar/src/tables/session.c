@@ -1,6 +1,37 @@
 /* One operation at a time: who enters has the volume, and the lock where there is one, until it leaves. */
 #include "tables.h"
 
+#if LUNAR_DEBUG
+/* Whether the configuration is that of the mount, as far as the handle has a copy. */
+static int is_as_mounted(const struct lunar* db) {
+  const struct lunar_config* c = db->config;
+  const struct lunar_geometry* g = &db->geometry;
+  const uintptr_t frames = (uintptr_t)db->frames - (uintptr_t)db->stage;
+  const uint32_t end = g->data_at + g->chunk_count * g->chunk_sectors;
+  const enum lunar_mode mode = c->mode ? c->mode : LUNAR_MODE_METADATA;
+  /* lunar_unmount ends in mode full. */
+  return c->read && c->write && c->sync && !c->lock == !c->unlock && c->buffer == db->stage &&
+         (c->sector_bytes == 512 || c->sector_bytes == 4096) && frames % c->sector_bytes == 0 &&
+         frames + db->frame_count * sizeof *db->frames <= c->buffer_bytes && c->sector_count >= end &&
+         (db->mode == mode || db->mode == LUNAR_MODE_FULL);
+}
+
+/* What holds between two operations of a handle that has the volume. */
+static void check_invariants(struct lunar* db) {
+  LUNAR_ASSERT(db->state <= LN_TXN_LOST);
+  if (db->state == LN_CLOSED || *db->holder != db) return;
+  LUNAR_ASSERT(is_as_mounted(db));
+  ln_frames_check(db, 0);
+  LUNAR_ASSERT(db->allocated_count <= LUNAR_ALLOCATED);
+  if (db->state == LN_BROKEN) return; /* the log was left in the middle of something */
+  LUNAR_ASSERT(!db->redoing);
+  LUNAR_ASSERT(db->log_before <= db->series.log_used);
+  ln_log_check(db);
+}
+#else
+#define check_invariants(db) ((void)0)
+#endif
+
 int ln_lock(struct lunar* db) {
   if (!db || !db->config) return LUNAR_E_INVALID;
   if (db->config->lock) db->config->lock(db->config);
@@ -10,6 +41,7 @@ int ln_lock(struct lunar* db) {
   ln_buffer_operation(db);
   if (db->state == LN_CLOSED) return LUNAR_E_INVALID;
   if (*db->holder != db) return LUNAR_E_BUSY;
+  check_invariants(db); /* the program may have written to the buffer or to the configuration since */
   return db->state == LN_BROKEN ? LUNAR_E_FAILED : 0;
 }
 
@@ -22,22 +54,6 @@ int ln_enter(struct lunar* db) {
   LN_TRY(ln_enter_for_commit(db));
   return db->state == LN_TXN_LOST ? ln_leave(db, LUNAR_E_TXN) : 0;
 }
-
-#if LUNAR_DEBUG
-/* What holds between two operations of a handle that has the volume. */
-static void check_invariants(struct lunar* db) {
-  LUNAR_ASSERT(db->state <= LN_TXN_LOST);
-  if (db->state == LN_CLOSED || *db->holder != db) return;
-  ln_frames_check(db, 0);
-  LUNAR_ASSERT(db->allocated_count <= LUNAR_ALLOCATED);
-  if (db->state == LN_BROKEN) return; /* the log was left in the middle of something */
-  LUNAR_ASSERT(!db->redoing);
-  LUNAR_ASSERT(db->log_before <= db->series.log_used);
-  ln_log_check(db);
-}
-#else
-#define check_invariants(db) ((void)0)
-#endif
 
 int ln_leave(struct lunar* db, int error) {
   LUNAR_ASSERT(db && db->config);
