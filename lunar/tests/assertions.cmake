@@ -15,7 +15,8 @@ target_link_libraries(lunar-without-mutation PRIVATE lunar-asserting edgejoule_f
 set_target_properties(lunar-without-mutation PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mutants)
 add_test(NAME lunar_assertion.none_fails_without_a_mutant COMMAND lunar-without-mutation)
 
-add_executable(lunar-misuse-tests misuse_test.cc)
+add_executable(lunar-misuse-tests misuse_test.cc ../fuzz/reseal.c)
+target_include_directories(lunar-misuse-tests PRIVATE ../fuzz ../src)
 target_link_libraries(lunar-misuse-tests PRIVATE lunar-asserting GTest::gtest_main edgejoule_flags)
 gtest_discover_tests(lunar-misuse-tests)
 

@@ -1,4 +1,5 @@
-// Breaks what lunar.h demands of a program. A build with assertions must stop in that call and name the place.
+// Breaks what lunar.h demands of a program. A build with assertions must stop in that call and name the place. What a
+// device has must stop none.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "lunar.h"
+#include "reseal.h"
 
 namespace lunar_test {
 namespace {
@@ -125,6 +127,29 @@ TEST(LunarAssertions, TextOfNoBytesNeedsNoData) {
   Device device;
   EXPECT_EQ(device.insert(2, nullptr, 0), 0);
   EXPECT_EQ(lunar_unmount(&device.db), 0);
+}
+
+TEST(LunarAssertions, NoByteOfTheLogMakesOneFail) {
+  Device device;
+  ASSERT_EQ(lunar_sync(&device.db), 0);
+  const std::vector<uint8_t> image = device.bytes;
+  int mounts = 0, refusals = 0;
+  for (uint32_t sector = 0; sector < sector_count; ++sector) {
+    if (sealed_as(image.data(), sector_count, sector) != SEALED_GROUP) continue;
+    for (uint32_t byte = 0; byte < sector_bytes; ++byte) {
+      device.bytes = image;
+      device.bytes[size_t{sector} * sector_bytes + byte] ^= 0xff;
+      reseal(device.bytes.data(), sector_count, sector, SEALED_GROUP);
+      lunar db;
+      const int error = lunar_mount(&db, &device.config);
+      EXPECT_TRUE(error == 0 || error == LUNAR_E_CORRUPT || error == LUNAR_E_UNCLEAN)
+          << error << ", sector " << sector << ", byte " << byte;
+      ++mounts;
+      if (error) ++refusals;
+    }
+  }
+  EXPECT_GE(mounts, 512);
+  EXPECT_GT(refusals, 0);
 }
 
 }  // namespace
