@@ -131,6 +131,10 @@ TEST(LunarAssertions, TextOfNoBytesNeedsNoData) {
 
 TEST(LunarAssertions, NoByteOfTheLogMakesOneFail) {
   Device device;
+  const std::string large(1500, 'x');  // so that the log names an extent
+  ASSERT_EQ(device.insert(2, large.data(), 1500), 0);
+  ASSERT_EQ(lunar_checkpoint(&device.db), 0);
+  ASSERT_EQ(device.insert(3, large.data(), 1500), 0);
   ASSERT_EQ(lunar_sync(&device.db), 0);
   const std::vector<uint8_t> image = device.bytes;
   int mounts = 0, refusals = 0;

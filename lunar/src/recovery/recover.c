@@ -138,9 +138,13 @@ static int step(const struct lunar* db, struct lunar_series* series, const struc
   return 1;
 }
 
+/* LN_NONE: a damaged checkpoint or record names an extent that cannot be. */
 static uint32_t extent_room(const struct lunar* db, const struct lunar_extent* extent) {
-  const uint32_t end = ln_ref_sector(db, extent->block) + ln_class_sectors(db, ln_ref_class(extent->block));
-  return end - extent->sector;
+  const struct lunar_geometry* g = &db->geometry;
+  if (ln_ref_class(extent->block) >= g->class_count) return LN_NONE;
+  const uint32_t begin = ln_ref_sector(db, extent->block), sectors = ln_class_sectors(db, ln_ref_class(extent->block));
+  const uint32_t used = extent->sector - begin;
+  return begin - g->data_at > g->chunk_count * g->chunk_sectors - sectors || used > sectors ? LN_NONE : sectors - used;
 }
 
 /* 1: the next group of the series was found and the position moved behind it; 0: the series ends here. group NULL: it
@@ -150,6 +154,7 @@ static int next_group(struct lunar* db, struct lunar_series* series, struct grou
     struct lunar_extent* extent = &series->extents[i];
     const uint32_t room = extent->block == LN_NONE ? 0 : extent_room(db, extent);
     if (room == 0) continue;
+    if (room == LN_NONE) return LUNAR_E_CORRUPT;
     const int found = skipping(db, is_next(db, series, extent->sector, room, group));
     if (found < 0) return found;
     if (!found || group->kind != LN_RECORDS) continue;
