@@ -1,4 +1,4 @@
-# lunar_sources(OUT): the library's files, as src/MODULES has them.
+# lunar_sources(OUT): the library's files, in the order of src/MODULES.
 set(LUNAR_DIRECTORY ${CMAKE_CURRENT_LIST_DIR})
 
 function(lunar_sources out)

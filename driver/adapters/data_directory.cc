@@ -24,7 +24,7 @@ bool exists(const fs::path& path, std::string_view property) {
   std::error_code failure;
   const bool found = fs::exists(path, failure);
   if (failure) {
-    throw DatabaseError(fmt::format("cannot look at {}: {}; check {}", path.string(), failure.message(), property));
+    throw DatabaseError(fmt::format("cannot inspect {}: {}; check {}", path.string(), failure.message(), property));
   }
   return found;
 }

@@ -28,10 +28,10 @@ LibraryAdapter load(const std::string& name) {
   };
   auto* const build = function("edgejoule_adapter_build", static_cast<const char* (*)()>(nullptr));
   auto* const adapter = function("edgejoule_adapter", static_cast<const AdapterInfo* (*)(std::atomic<int>*)>(nullptr));
-  if (build == nullptr || adapter == nullptr) return {nullptr, fmt::format("{} is no adapter", file.string())};
+  if (build == nullptr || adapter == nullptr) return {nullptr, fmt::format("{} is not an adapter", file.string())};
   if (const std::string_view found = build(); found != EDGEJOULE_ADAPTER_BUILD) {
-    return {nullptr,
-            fmt::format("{} is of another build: {}, this one is {}", file.string(), found, EDGEJOULE_ADAPTER_BUILD)};
+    return {nullptr, fmt::format("{} belongs to another build: {}; this driver is {}", file.string(), found,
+                                 EDGEJOULE_ADAPTER_BUILD)};
   }
   return {adapter(&interruption_state()), ""};
 }

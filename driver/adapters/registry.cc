@@ -62,7 +62,7 @@ const AdapterInfo* find_adapter(std::string_view name) {
 std::string LeftOutAdapter::way_out() const {
   if (why.empty())
     return fmt::format("not in this build; install {}, then `cmake --preset release` and build", install);
-  return fmt::format("cannot be loaded: {}; install {}, or build the driver anew", why, install);
+  return fmt::format("cannot be loaded: {}; install {}, or rebuild the driver", why, install);
 }
 
 }  // namespace edgejoule::driver

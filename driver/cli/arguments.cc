@@ -51,75 +51,77 @@ std::vector<std::string> normalised(int argc, const char* const* argv) {
 
 void add_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--db", arguments.database, "database (-db NAME); `databases` lists them");
-  command.add_option("-P", arguments.files, "property file, or the name of a workload that comes with the driver")
+  command.add_option("-P", arguments.files, "property file, or name of a shipped workload")->allow_extra_args(false);
+  command.add_option("-p", arguments.assignments, "property, key=value; overrides property files")
       ->allow_extra_args(false);
-  command.add_option("-p", arguments.assignments, "property, key=value; wins over files")->allow_extra_args(false);
   command.add_option("--threads", arguments.threads, "client threads (-threads N), default 1");
   command.add_option("--target", arguments.target,
-                     "operations per second of all threads (-target N), default: no limit");
+                     "operations per second of all threads together (-target N), default: no limit");
   command.add_option("--rate", arguments.rate,
-                     "a rate that changes, of all threads: steps:OPS_S@SECONDS,... sine:mean=,amplitude=,period= or "
-                     "file:CSV with lines time_s,ops_s");
-  command.add_flag("-s", arguments.status_lines, "status lines on standard error, as YCSB prints them");
+                     "rate of all threads together that changes over time: steps:OPS_S@SECONDS,... or "
+                     "sine:mean=,amplitude=,period= or file:CSV with lines time_s,ops_s");
+  command.add_flag("-s", arguments.status_lines, "print YCSB's status lines on standard error");
   command.add_option("-l", arguments.label, "label of the status lines");
   command.add_option("--record", arguments.record,
-                     "write the trace of the run, CSV time_s,op,key,size, for -p workload=replay");
-  command.add_option("--json", arguments.json, "events as JSON lines (-json FILE; - is standard output)");
+                     "write a trace of the operations, CSV time_s,op,key,size, which -p workload=replay can replay");
+  command.add_option("--json", arguments.json, "write events as JSON lines (-json FILE; - is standard output)");
   command.add_option("--durability", arguments.durability,
-                     "what must survive once acknowledged: none, process (default), power");
+                     "what an acknowledged write must survive: none, process (default; the death of the process), "
+                     "power (a power cut)");
   only_whole_numbers(
-      *command.add_option("--seed", arguments.seed, "seed of everything random; drawn and printed when absent"), 0,
+      *command.add_option("--seed", arguments.seed, "seed of all random choices; drawn and printed if not given"), 0,
       seed_max);
   command.add_flag("--drop-caches", arguments.drop_caches,
-                   "empty the system's page cache of the data before the run (root; run only), and fail if it is not");
+                   "drop the data from the page cache before the run; fails if that is impossible (root; run only)");
   only_real_numbers(*command.add_option("--quiet-before-s", arguments.quiet_before_s,
-                                        "seconds to stand still before the first operation, the database open and "
-                                        "settled: its quiet power (run only)"),
+                                        "seconds without operations before the first one, after the database has "
+                                        "settled; measures its quiet power (run only)"),
                     0, 1e6);
   only_real_numbers(*command.add_option("--quiet-after-s", arguments.quiet_after_s,
-                                        "the same after the database has settled, before it is closed (run only)"),
+                                        "the same after the last operation, before the database is closed (run only)"),
                     0, 1e6);
   command.add_flag("--in-step", arguments.in_step,
-                   "wait for a line on standard input twice: when the database is open, and before it is closed (run "
-                   "only). So several executions work directly one after another");
-  only_real_numbers(
-      *command.add_option("--warmup", arguments.warmup_s, "seconds of operations before the measured ones (run only)"),
-      0, 1e6);
+                   "wait for a line on standard input twice: after the database is opened, and before it is closed. "
+                   "Lets a caller run several executions back to back (run only)");
+  only_real_numbers(*command.add_option("--warmup", arguments.warmup_s,
+                                        "seconds of unmeasured operations before the measured ones (run only)"),
+                    0, 1e6);
   only_whole_numbers(
-      *command.add_option("--interval-ms", arguments.interval_ms, "time between interval events, 10 to 86400000")
+      *command
+           .add_option("--interval-ms", arguments.interval_ms, "milliseconds between interval events, 10 to 86400000")
            ->capture_default_str(),
       10, 86'400'000);
-  only_real_numbers(
-      *command
-           .add_option("--settle-timeout-s", arguments.settle_timeout_s, "longest wait until the database has settled")
-           ->capture_default_str(),
-      0, 1e6);
-  command.add_flag("--driver-share", arguments.driver_share, "measure what the driver itself costs, on noop");
-  only_real_numbers(
-      *command
-           .add_option("--driver-share-max", arguments.driver_share_max, "share above which the run says so, 0 to 1")
-           ->capture_default_str(),
-      0, 1);
+  only_real_numbers(*command
+                         .add_option("--settle-timeout-s", arguments.settle_timeout_s,
+                                     "longest wait, in seconds, for the database to settle")
+                         ->capture_default_str(),
+                    0, 1e6);
+  command.add_flag("--driver-share", arguments.driver_share, "also measure the driver's own cost, by a run on noop");
+  only_real_numbers(*command
+                         .add_option("--driver-share-max", arguments.driver_share_max,
+                                     "share of the driver's cost above which the run warns, 0 to 1")
+                         ->capture_default_str(),
+                    0, 1);
   command
       .add_option("--die-with-parent", arguments.parent,
-                  "be killed when the process that started this one ends; with its PID also when it has ended already")
+                  "exit when the parent process ends; with its PID, also if it has ended already")
       ->type_name("[PID]")
       ->expected(0, 1);
   command.add_option("--failure-share-max", arguments.failure_share_max,
-                     "share of the operations that may fail, 0 to 1, default 0.01: above it the run has failed");
-  command.add_flag("--quiet", arguments.quiet, "no progress and no notes on standard error");
+                     "largest share of operations that may fail, 0 to 1, default 0.01; above it the run fails");
+  command.add_flag("--quiet", arguments.quiet, "print no progress and no notes on standard error");
 }
 
 void add_verify_options(CLI::App& command, Arguments& arguments) {
-  command.add_option("--db", arguments.database, "database with files on a path (-db NAME)");
+  command.add_option("--db", arguments.database, "database that stores files under a path (-db NAME)");
   command.add_option("-p", arguments.assignments, "property of the database, key=value")->allow_extra_args(false);
-  command.add_option("--durability", arguments.durability, "class to test: none, process (default), power");
-  command.add_option("--threads", arguments.threads, "threads that write (-threads N), default 1");
+  command.add_option("--durability", arguments.durability, "durability class to test: none, process (default), power");
+  command.add_option("--threads", arguments.threads, "writer threads (-threads N), default 1");
   only_whole_numbers(*command.add_option("--seed", arguments.seed,
-                                         "seed of the writes and of the cuts; drawn and printed when absent"),
+                                         "seed of the writes and of the cuts; drawn and printed if not given"),
                      0, seed_max);
-  command.add_option("--json", arguments.json, "the report as JSON into a file; - is standard output");
-  command.add_flag("--quiet", arguments.quiet, "no progress and no notes on standard error");
+  command.add_option("--json", arguments.json, "write the report as JSON to a file; - is standard output");
+  command.add_flag("--quiet", arguments.quiet, "print no progress and no notes on standard error");
 }
 
 Properties gathered(const Arguments& arguments) {

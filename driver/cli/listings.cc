@@ -49,7 +49,7 @@ void print_json() {
   fmt::print("{}\n", list.dump(2));
 }
 
-// Wraps the words into lines that fit a terminal of 100 columns.
+// Wraps the items into lines that fit a terminal of 100 columns.
 std::string wrapped(const std::vector<std::string>& words, const std::string& indent) {
   constexpr std::size_t columns = 100;
   std::string text;
@@ -82,10 +82,11 @@ void list_workloads() {
     fmt::print("{}: {}\n", kind.name, kind.summary);
     print_options(kind.properties);
     if (kind.ycsb_properties.empty()) continue;
-    fmt::print("  YCSB's, with YCSB's meanings and defaults:\n{}", wrapped(names_of(kind.ycsb_properties), "    "));
+    fmt::print("  YCSB's properties, with YCSB's meanings and defaults:\n{}",
+               wrapped(names_of(kind.ycsb_properties), "    "));
   }
-  fmt::print("Every workload has these too:\n{}", wrapped(names_of(properties_of_every_run()), "  "));
-  fmt::print("Property files that -P takes by name:\n{}", wrapped(bundled_workloads(), "  "));
+  fmt::print("Properties of every workload:\n{}", wrapped(names_of(properties_of_every_run()), "  "));
+  fmt::print("Property files that -P accepts by name:\n{}", wrapped(bundled_workloads(), "  "));
 }
 
 }  // namespace edgejoule::driver

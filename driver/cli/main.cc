@@ -18,7 +18,7 @@
 #include "run/event_log.h"
 #include "run/run.h"
 #include "run/version.h"
-#include "system/failure_words.h"
+#include "system/failure_message.h"
 #include "system/interruption.h"
 #include "system/one_line.h"
 #include "system/run_failure.h"
@@ -38,7 +38,7 @@ constexpr const char* examples = R"(Examples:
                         --rate sine:mean=1000,amplitude=500,period=20
   edgejoule-driver run  -db sqlite -P workloada -p sqlite.path=/data/a.db -p operationcount=100000 \
                         --quiet-before-s 5 --quiet-after-s 5 -json run.jsonl
-Properties and options of YCSB work unchanged. `databases` lists what a database can be told, `workloads` what a workload.)";
+Properties and options of YCSB work unchanged. `databases` lists the options of each database, `workloads` the properties of each workload.)";
 
 void complain(std::string_view message) { tell("edgejoule-driver: {}\n", one_line(message)); }
 
@@ -85,7 +85,7 @@ int drive(const Arguments& arguments) {
   } catch (const RunFailure& failure) {
     return failed(log, failure);
   } catch (const std::exception& error) {
-    return failed(log, RunFailure(RunFailure::Kind::system, failure_words(error)));
+    return failed(log, RunFailure(RunFailure::Kind::system, failure_message(error)));
   }
 }
 
@@ -116,18 +116,18 @@ int obey(int argc, const char* const* argv) {
   add_options(*load, arguments);
   add_options(*run, arguments);
   bool databases_as_json = false;
-  auto* databases = app.add_subcommand("databases", "list the databases built in, with their options");
+  auto* databases = app.add_subcommand("databases", "list the built-in databases and their options");
   databases->add_flag("--json", databases_as_json, "as JSON");
-  const auto* workloads = app.add_subcommand("workloads", "list the kinds of workload, with their properties");
+  const auto* workloads = app.add_subcommand("workloads", "list the kinds of workload and their properties");
   DurabilityTestOptions durability_options;
-  auto* durability = app.add_subcommand("verify-durability", "cut the power at random places, count what is lost");
+  auto* durability = app.add_subcommand("verify-durability", "cut the power at random points and count lost writes");
   add_verify_options(*durability, arguments);
   add_durability_test_options(*durability, durability_options);
   durability->footer(durability_test_examples());
   try {
-    auto words = normalised(argc, argv);
-    std::ranges::reverse(words);
-    app.parse(words);
+    auto parsed = normalised(argc, argv);
+    std::ranges::reverse(parsed);
+    app.parse(parsed);
     if (databases->parsed()) {
       list_databases(databases_as_json);
       return 0;
@@ -146,7 +146,7 @@ int obey(int argc, const char* const* argv) {
   } catch (const UsageError& error) {
     complain(error.what());
   } catch (const std::exception& error) {
-    complain(failure_words(error));
+    complain(failure_message(error));
     return 1;
   }
   return 2;

@@ -33,7 +33,7 @@ fs::path workload_file(const std::string& given) {
   }
   const auto near = nearest(given, bundled_workloads());
   throw UsageError(
-      fmt::format("-P {}: cannot be read: no such file, and no workload of that name comes with the driver; {}", given,
+      fmt::format("-P {}: cannot be read: no such file, and the driver ships no workload with this name; {}", given,
                   near.empty() ? "`workloads` lists those" : fmt::format("did you mean {}?", near)));
 }
 

@@ -170,7 +170,7 @@ void Properties::load_file(const std::filesystem::path& path) {
     const auto pair = parse(line);
     if (!pair) {
       throw UsageError(
-          fmt::format("{}:{}: no property: \"{}\"; expected key=value", path.string(), first_line, shown(line)));
+          fmt::format("{}:{}: not a property: \"{}\"; expected key=value", path.string(), first_line, shown(line)));
     }
     set(pair->key, pair->value, fmt::format("{}:{}", path.string(), first_line));
   }

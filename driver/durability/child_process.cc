@@ -19,11 +19,11 @@ namespace {
 
 constexpr int poll_ms = 100;
 
-void tell_parent(int messages, std::string_view words) {
-  while (!words.empty()) {
-    const auto written = write(messages, words.data(), words.size());
+void tell_parent(int messages, std::string_view message) {
+  while (!message.empty()) {
+    const auto written = write(messages, message.data(), message.size());
     if (written <= 0) return;
-    words.remove_prefix(static_cast<std::size_t>(written));
+    message.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
@@ -80,21 +80,21 @@ bool ChildProcess::alive() const {
 }
 
 std::string ChildProcess::said() {
-  std::string words;
+  std::string message;
   char buffer[1024];
   ssize_t got = 0;
-  while ((got = read(messages_, buffer, sizeof buffer)) > 0) words.append(buffer, static_cast<std::size_t>(got));
-  return words;
+  while ((got = read(messages_, buffer, sizeof buffer)) > 0) message.append(buffer, static_cast<std::size_t>(got));
+  return message;
 }
 
 std::string ChildProcess::ended() {
-  auto words = said();
+  auto message = said();
   int status = 0;
   waitpid(process_, &status, 0);
   process_ = -1;
   if (WIFSIGNALED(status)) return fmt::format("ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
-  if (status != 0 && words.empty()) return "failed without a message";
-  return words;
+  if (status != 0 && message.empty()) return "failed without a message";
+  return message;
 }
 
 std::string ChildProcess::wait(std::chrono::milliseconds limit) { return wait(limit, stop_when_interrupted); }

@@ -37,7 +37,7 @@ struct stat attributes(fuse_req_t request, fuse_ino_t inode) {
   return attributes;
 }
 
-void look_up(fuse_req_t request, fuse_ino_t parent, const char* /*name*/) {
+void lookup(fuse_req_t request, fuse_ino_t parent, const char* /*name*/) {
   if (parent != FUSE_ROOT_ID) {
     fuse_reply_err(request, ENOENT);
     return;
@@ -91,16 +91,16 @@ void sync_file(fuse_req_t request, fuse_ino_t /*inode*/, int /*data_only*/, fuse
 }
 
 // libfuse's messages, for error reports.
-std::string fuse_words;
+std::string fuse_message;
 
-void keep_words(fuse_log_level /*level*/, const char* format, va_list values) {
-  char words[256];
-  if (std::vsnprintf(words, sizeof words, format, values) > 0) fuse_words = words;
+void record_fuse_message(fuse_log_level /*level*/, const char* format, va_list values) {
+  char message[256];
+  if (std::vsnprintf(message, sizeof message, format, values) > 0) fuse_message = message;
 }
 
 fuse_lowlevel_ops operations() {
   fuse_lowlevel_ops operations{};
-  operations.lookup = look_up;
+  operations.lookup = lookup;
   operations.getattr = get_attributes;
   operations.open = open_file;
   operations.read = read_file;
@@ -115,15 +115,15 @@ fuse_lowlevel_ops operations() {
 void serve_disk(std::span<std::byte> image, BlockTrace* trace, const std::filesystem::path& directory,
                 const std::function<void()>& ready) {
   Served disk{image, trace};
-  fuse_set_log_func(keep_words);
+  fuse_set_log_func(record_fuse_message);
   const auto handlers = operations();
   char name[] = "edgejoule-driver";
-  char* words[] = {name, nullptr};
-  fuse_args arguments{1, words, 0};
+  char* argv[] = {name, nullptr};
+  fuse_args arguments{1, argv, 0};
   const std::unique_ptr<fuse_session, decltype(&fuse_session_destroy)> session(
       fuse_session_new(&arguments, &handlers, sizeof handlers, &disk), fuse_session_destroy);
   if (!session || fuse_session_mount(session.get(), directory.c_str()) != 0) {
-    throw std::runtime_error(fmt::format("FUSE: cannot mount at {}: {}", directory.string(), fuse_words));
+    throw std::runtime_error(fmt::format("FUSE: cannot mount at {}: {}", directory.string(), fuse_message));
   }
   ready();
   // The end of the connection means that the file is no longer used. It is no failure; neither is an abort.

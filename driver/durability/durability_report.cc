@@ -42,7 +42,7 @@ Cells row_of(const SettingReport& setting) {
           std::to_string(summary.databases_failed),
           yes_or_no(summary.earlier_state),
           std::to_string(summary.file_systems_failed),
-          verdict_on(setting.promise, summary).words};
+          verdict_on(setting.promise, summary).text};
 }
 
 std::string aligned(const std::vector<Cells>& rows) {
@@ -106,7 +106,7 @@ Json as_json(const SettingReport& setting) {
       {"durability_how", setting.durability_how},
       {"version", setting.version},
       {"kept", verdict.kept},
-      {"verdict", verdict.words},
+      {"verdict", verdict.text},
       {"cuts", summary.cuts},
       {"rows_checked", summary.rows_checked},
       {"rows_lost", summary.rows_lost},
@@ -143,7 +143,7 @@ std::string as_table(const DurabilityReport& report) {
     details += worst_cut(setting);
   }
   if (!details.empty()) {
-    details += fmt::format("One cut again: the same command with --seed {} --cut NUMBER\n", report.stream.seed);
+    details += fmt::format("To repeat one cut: the same command with --seed {} --cut NUMBER\n", report.stream.seed);
   }
   return heading(report) + aligned(rows) + details;
 }

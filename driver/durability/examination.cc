@@ -14,14 +14,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto examination_limit = 120s;
-constexpr std::size_t words_bytes = 512;
+constexpr std::size_t text_bytes = 512;
 
 enum class Stage : std::uint8_t { mounting, opening, closed };
 
 // The results that the examining process leaves in shared memory for its parent.
 struct SharedFindings {
   std::atomic<Stage> stage;
-  char first_failure[words_bytes];
+  char first_failure[text_bytes];
 };
 static_assert(std::atomic<Stage>::is_always_lock_free && std::is_standard_layout_v<SharedFindings>,
               "shared between processes");
@@ -42,7 +42,7 @@ Found found_of(Session& session, RowContent& content, std::uint32_t key, SharedF
       break;
   }
   if (findings.first_failure[0] == 0) {
-    std::strncpy(findings.first_failure, session.error().c_str(), words_bytes - 1);
+    std::strncpy(findings.first_failure, session.error().c_str(), text_bytes - 1);
   }
   return {Found::Kind::unreadable};
 }

@@ -47,15 +47,15 @@ void make_file_system(const std::string& file_system, const std::string& path) {
       fmt::format("PATH=\"$PATH:/usr/sbin:/sbin:/usr/local/sbin\" {} {} 2>&1", make_command(file_system), path);
   FILE* output = popen(command.c_str(), "r");
   if (output == nullptr) throw std::system_error(errno, std::generic_category(), make_command(file_system));
-  std::string words;
+  std::string output_text;
   char buffer[512];
-  while (std::fgets(buffer, sizeof buffer, output) != nullptr) words += buffer;
-  if (pclose(output) != 0) throw std::runtime_error(fmt::format("{}: {}", make_command(file_system), words));
+  while (std::fgets(buffer, sizeof buffer, output) != nullptr) output_text += buffer;
+  if (pclose(output) != 0) throw std::runtime_error(fmt::format("{}: {}", make_command(file_system), output_text));
 }
 
 void leave_mount_namespace() {
   const bool alone = unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-  if (!alone) throw std::system_error(errno, std::generic_category(), "a mount namespace of its own");
+  if (!alone) throw std::system_error(errno, std::generic_category(), "a separate mount namespace");
 }
 
 PrivateMount::PrivateMount(const FileSystemKind& kind, const std::string& device,

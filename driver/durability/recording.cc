@@ -44,7 +44,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between p
 constexpr std::size_t background_max = 4096;
 // Attempts for a write while the database is busy; each waits as long as the adapter does.
 constexpr int tries_max = 10;
-constexpr std::size_t words_bytes = 1024;
+constexpr std::size_t text_bytes = 1024;
 
 // The results that the writing process leaves in shared memory for its parent.
 struct SharedSummary {
@@ -52,14 +52,14 @@ struct SharedSummary {
   std::uint64_t end_position;
   std::uint64_t background_count;
   std::uint64_t background_ns[background_max][2];
-  char version[words_bytes];
-  char durability_how[words_bytes];
+  char version[text_bytes];
+  char durability_how[text_bytes];
 };
 static_assert(std::is_trivially_copyable_v<SharedSummary> && std::is_standard_layout_v<SharedSummary>);
 static_assert(offsetof(SharedSummary, version) == 24 + sizeof(SharedSummary::background_ns));
 
-void keep_words(char (&place)[words_bytes], const std::string& words) {
-  std::strncpy(place, words.c_str(), words_bytes - 1);
+void copy_text(char (&place)[text_bytes], const std::string& text) {
+  std::strncpy(place, text.c_str(), text_bytes - 1);
 }
 
 // The kernel may write dirty pages at any moment, but rarely within a test of seconds. This call asks it to: pages
@@ -99,8 +99,8 @@ class Writer {
   void run() {
     const auto database = setting_.adapter->make();
     open(*database);
-    keep_words(summary_.version, database->version());
-    keep_words(summary_.durability_how, database->durability_how());
+    copy_text(summary_.version, database->version());
+    copy_text(summary_.durability_how, database->durability_how());
     if (setting_.durability != Durability::power) settle_creation(*database);
     write_all(*database);
     if (const auto failure = database->close(); !failure.empty()) throw DatabaseError(failure);
@@ -239,7 +239,7 @@ void check_disk(const Disk& disk, const BlockTrace& trace) {
   if (missed.empty()) return;
   throw RunFailure(
       RunFailure::Kind::system,
-      fmt::format("the disk did not see {} when the kernel said it was done: on this kernel the test would "
+      fmt::format("the disk had not received {} when the kernel reported it done: on this kernel the test would "
                   "prove nothing",
                   missed));
 }

@@ -35,14 +35,14 @@ void add_judged(CutSummary& summary, const CutOutcome& outcome) {
 }
 
 std::string breakage(const CutSummary& summary) {
-  std::string words;
-  const auto add = [&words](std::uint64_t count, std::string_view what) {
-    if (count > 0) words += fmt::format("{}{} {}", words.empty() ? "" : ", ", count, what);
+  std::string text;
+  const auto add = [&text](std::uint64_t count, std::string_view what) {
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
   };
   add(summary.databases_failed, "databases did not open");
-  add(summary.rows_never_written, "rows were never written so");
+  add(summary.rows_never_written, "rows hold values that were never written");
   add(summary.rows_unreadable, "rows could not be read");
-  return words;
+  return text;
 }
 
 std::string lost(const CutSummary& summary) {
@@ -73,7 +73,7 @@ Verdict verdict_on(Durability promise, const CutSummary& summary) {
     case Durability::none:
       return {true, damage.empty() ? "promises nothing" : fmt::format("promises nothing; {}", damage)};
     case Durability::process:
-      return {true, fmt::format("promises nothing of a power cut; {}", damage.empty() ? "it opens" : damage)};
+      return {true, fmt::format("promises nothing about a power cut; {}", damage.empty() ? "it opens" : damage)};
     case Durability::power:
       break;
   }

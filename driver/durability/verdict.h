@@ -30,7 +30,7 @@ struct CutSummary {
 
 struct Verdict {
   bool kept;
-  std::string words;
+  std::string text;
 };
 
 // Classes none and process promise nothing for a power cut, so the verdict only describes what remained. Class power

@@ -33,8 +33,8 @@ constexpr const char* examples = R"(Examples (all need root):
   edgejoule-driver verify-durability -db sqlite --expect power \
       --vary sqlite.journal_mode=delete,wal --vary sqlite.synchronous=normal,full,extra
   edgejoule-driver verify-durability -db leveldb --durability power --device-ignores-flushes
-Exit status: 0 every promise was kept, 1 the test could not be made, 2 asked wrongly, 3 a promise was not kept.
-What it does, what it proves and what not: docs/how-to/durability.md.)";
+Exit status: 0 every promise was kept, 1 the test could not run, 2 wrong arguments, 3 a promise was broken.
+docs/how-to/durability.md explains the test and what it can prove.)";
 
 // A progress line on standard error that is overwritten in place.
 class CutProgress {
@@ -187,27 +187,29 @@ void add_durability_test_options(CLI::App& command, DurabilityTestOptions& optio
   only_whole_numbers(*command.add_option("--cuts", options.cuts, "power cuts for each setting")->capture_default_str(),
                      1, many);
   only_whole_numbers(
-      *command.add_option("--operations", options.operations, "inserts, updates and removes of one stream")
+      *command.add_option("--operations", options.operations, "inserts, updates and removes in one stream")
            ->capture_default_str(),
       1, many);
   command
       .add_option("--vary", options.vary,
-                  "key=value,value: test each; repeated, all combinations. The key is a "
+                  "key=value,value: test each value; if given several times, every combination. The key is a "
                   "property of the database, or durability")
       ->allow_extra_args(false);
-  command.add_option("--expect", options.expect, "judge as if this class were promised: none, process, power");
+  command.add_option("--expect", options.expect, "judge the results against this class instead: none, process, power");
   command.add_option("--file-system", options.file_system, "file system under the database")
       ->capture_default_str()
       ->check(CLI::IsMember(file_system_names()));
-  command.add_option("--mount-options", options.mount_options, "options of its mount, as mount -o takes them");
+  command.add_option("--mount-options", options.mount_options,
+                     "mount options of the file system, in the form of mount -o");
   only_whole_numbers(*command.add_option("--disk-mib", options.disk_mib,
-                                         "size of the disk, kept in memory as far as it is written; "
-                                         "default 128, xfs 320"),
+                                         "size of the disk; written parts are held in memory; default 128, "
+                                         "xfs 320"),
                      1, many);
-  only_whole_numbers(*command.add_option("--cut", options.cut, "examine only the cut of this number, from 0"), 0, many);
+  only_whole_numbers(*command.add_option("--cut", options.cut, "examine only the cut with this number; the first is 0"),
+                     0, many);
   command.add_flag("--device-ignores-flushes", options.device_ignores_flushes,
-                   "a disk that confirms flushes and still loses its last 64 writes: no database can help, and the "
-                   "test must find it");
+                   "control test: the disk confirms flushes and still loses its last 64 writes, so every promise "
+                   "must fail");
 }
 
 int verify_durability(const DurabilityTest& test, const DurabilityTestOptions& options) {

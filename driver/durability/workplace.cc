@@ -45,7 +45,7 @@ void clear_directories(std::vector<std::string>& cleared) {
   for (const auto& entry : fs::directory_iterator(fs::temp_directory_path(), failure)) {
     if (!is_leftover(entry.path())) continue;
     cleared.push_back(removed(entry.path()) ? fmt::format("{} (removed)", entry.path().string())
-                                            : fmt::format("{} (not empty: left alone)", entry.path().string()));
+                                            : fmt::format("{} (not empty, therefore kept)", entry.path().string()));
   }
 }
 
@@ -79,7 +79,7 @@ std::string disk_file_name() { return name_of_this_call() + ".img"; }
 std::vector<std::string> missing_for_test(const std::string& file_system) {
   std::vector<std::string> missing;
   if (const auto reason = disk_unavailable(); !reason.empty()) missing.push_back(reason);
-  if (geteuid() != 0) missing.emplace_back("it needs root, to attach a loop device and to mount; run it with sudo");
+  if (geteuid() != 0) missing.emplace_back("it needs root to attach a loop device and to mount; run it with sudo");
   if (!can_make(file_system)) {
     missing.push_back(fmt::format("mkfs.{} is not installed; install {}", file_system, make_package(file_system)));
   }

@@ -69,7 +69,7 @@ void Client::work(std::uint64_t operations, const Pace& pace) {
   const bool own_times = pace.schedule == nullptr && !work_.unpaced && has_times();
   paced_ = pace.schedule != nullptr || own_times;
   if (paced_) prctl(PR_SET_TIMERSLACK, 1UL);  // otherwise a sleep ends up to 50 us late
-  next_success_told_ = accompanies() ? ~std::uint64_t{0} : start;
+  next_success_report_ = accompanies() ? ~std::uint64_t{0} : start;
   last_step_failed_ = false;
   std::uint64_t worked = 0;
   while (worked < planned && !work_.stop.load(std::memory_order_relaxed)) {
@@ -98,7 +98,7 @@ void Client::work(std::uint64_t operations, const Pace& pace) {
 }
 
 void Client::tell_success(std::uint64_t at) {
-  if (at >= next_success_told_) next_success_told_ = work_.gap.succeeded(at);
+  if (at >= next_success_report_) next_success_report_ = work_.gap.succeeded(at);
 }
 
 void Client::wait_until(std::uint64_t due_ticks) {
@@ -106,8 +106,8 @@ void Client::wait_until(std::uint64_t due_ticks) {
     const auto now = work_.clock.now();
     const bool over = now >= due_ticks || work_.stop.load(std::memory_order_relaxed);
     // The client was idle because nothing was due, which is no outage.
-    if (over && idle && !last_step_failed_ && due_ticks >= next_success_told_) {
-      next_success_told_ = work_.gap.idle_until(std::min(now, due_ticks));
+    if (over && idle && !last_step_failed_ && due_ticks >= next_success_report_) {
+      next_success_report_ = work_.gap.idle_until(std::min(now, due_ticks));
     }
     if (over) return;
     if (work_.interval.load(std::memory_order_relaxed) != interval_) hand_over();
@@ -140,8 +140,8 @@ void Client::measure(Operation operation, Status status, std::uint64_t begin, st
 // Recorded, the difference would be a latency of centuries.
 void Client::stop_because_time_ran_back(std::uint64_t ticks) {
   work_.fail({Failure::Kind::system,
-              fmt::format("the clock {} stepped back by {} ticks within an operation: this machine's processors do not "
-                          "count alike",
+              fmt::format("the clock {} stepped back by {} ticks within an operation: the clocks of this machine's "
+                          "processors differ",
                           work_.clock.name(), ticks)});
 }
 
@@ -151,15 +151,15 @@ bool Client::count_failure(Operation operation, Status status, std::uint64_t cal
   if (operation == Operation::read_modify_write) return true;  // its read and its update are counted
   failed_in_step_ += calls;
   measured_->causes.add(operation, status,
-                        absent ? "no record was found; is recordcount what was loaded?" : session_.error(), calls);
+                        absent ? "no such record; does recordcount match the load?" : session_.error(), calls);
   return true;
 }
 
 void Client::stop_because(Operation operation, Status status, std::string_view key) {
   const auto kind = status == Status::unexpected_state ? Failure::Kind::wrong_data : Failure::Kind::database;
-  const auto words = session_.error();
+  const auto message = session_.error();
   work_.fail({kind, fmt::format("{} of {}: {}", operation_names[static_cast<std::size_t>(operation)], key,
-                                words.empty() ? "the database gave no reason" : words)});
+                                message.empty() ? "the database gave no reason" : message)});
 }
 
 }  // namespace edgejoule::driver

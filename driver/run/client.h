@@ -106,7 +106,7 @@ class Client {
   bool paced_ = false;
   std::uint64_t failed_in_step_ = 0;  // calls
   bool last_step_failed_ = false;
-  std::uint64_t next_success_told_ = 0;  // ticks; success_gap_ needs no success before this time
+  std::uint64_t next_success_report_ = 0;  // ticks; success_gap_ needs no success before this time
 
   // Two buffers circulate: measured_ of the client -> handed_ -> the reporter, who empties it -> spare_ -> the client.
   std::array<Measurements, 2> buffers_;

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "system/check.h"
-#include "system/failure_words.h"
+#include "system/failure_message.h"
 #include "system/run_failure.h"
 #include "trace_writer.h"
 
@@ -16,8 +16,8 @@ namespace {
 
 // A client hands over its buffer between two operations. After this many polls the crew stops waiting for clients that
 // are busy or asleep.
-constexpr int interval_looks = 20;
-constexpr std::chrono::microseconds interval_look_pause{50};
+constexpr int interval_polls = 20;
+constexpr std::chrono::microseconds interval_poll_pause{50};
 
 }  // namespace
 
@@ -81,7 +81,7 @@ void Crew::work(Client& client, std::uint64_t operations, const Pace& pace) {
   } catch (const DatabaseError& error) {
     shared_.fail({Failure::Kind::database, error.what()});
   } catch (const std::exception& error) {  // one that left the thread would end the process without a message
-    shared_.fail({Failure::Kind::system, failure_words(error)});
+    shared_.fail({Failure::Kind::system, failure_message(error)});
   }
   if (client.accompanies()) return;
   const auto end_ns = now_monotonic_ns();
@@ -125,8 +125,8 @@ const Measurements& Crew::next_interval() {
   interval_.clear();
   shared_.interval.fetch_add(1, std::memory_order_relaxed);
   std::vector<bool> collected(clients_.size());
-  for (int look = 0; look < interval_looks; ++look) {
-    std::this_thread::sleep_for(interval_look_pause);
+  for (int poll = 0; poll < interval_polls; ++poll) {
+    std::this_thread::sleep_for(interval_poll_pause);
     for (std::size_t i = 0; i < clients_.size(); ++i) {
       if (!collected[i]) collected[i] = clients_[i]->collect(interval_);
     }

@@ -69,14 +69,14 @@ Json latencies(const Measurements& measurements) {
 }
 
 Json to_json(const std::vector<FailureCause>& commonest_first) {
-  constexpr std::size_t causes_told = 8;
+  constexpr std::size_t causes_max = 8;
   Json list = Json::array();
   for (const auto& cause : commonest_first) {
-    if (list.size() == causes_told) break;
+    if (list.size() == causes_max) break;
     list.push_back({{"operation", name_of(cause.operation)},
                     {"status", name_of(cause.status)},
                     {"count", cause.count},
-                    {"words", cause.words}});
+                    {"words", cause.message}});
   }
   return list;
 }

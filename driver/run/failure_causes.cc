@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::string_view other_causes = "other causes";
 
-std::string without_digits(std::string_view words) {
+std::string without_digits(std::string_view message) {
   std::string text;
-  for (const char letter : words) {
+  for (const char letter : message) {
     if (std::isdigit(static_cast<unsigned char>(letter)) == 0) text += letter;
   }
   return text;
@@ -23,23 +23,23 @@ std::string without_digits(std::string_view words) {
 
 }  // namespace
 
-void FailureCauses::add(Operation operation, Status status, std::string_view words, std::uint64_t count) {
-  Key key{operation, status, without_digits(words)};
+void FailureCauses::add(Operation operation, Status status, std::string_view message, std::uint64_t count) {
+  Key key{operation, status, without_digits(message)};
   auto found = causes_.find(key);
   if (found == causes_.end() && causes_.size() >= causes_max) {
-    words = other_causes;
-    key = {operation, status, std::string(words)};
+    message = other_causes;
+    key = {operation, status, std::string(message)};
     found = causes_.find(key);
   }
   if (found == causes_.end()) {
-    const auto cause = words.empty() ? std::string("the database gave no reason") : one_line(words);
-    found = causes_.emplace(std::move(key), FailureCause{operation, status, 0, cause}).first;
+    const auto line = message.empty() ? std::string("the database gave no reason") : one_line(message);
+    found = causes_.emplace(std::move(key), FailureCause{operation, status, 0, line}).first;
   }
   found->second.count += count;
 }
 
 void FailureCauses::add(const FailureCauses& other) {
-  for (const auto& [key, cause] : other.causes_) add(cause.operation, cause.status, cause.words, cause.count);
+  for (const auto& [key, cause] : other.causes_) add(cause.operation, cause.status, cause.message, cause.count);
 }
 
 std::vector<FailureCause> FailureCauses::commonest_first() const {

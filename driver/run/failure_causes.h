@@ -16,7 +16,7 @@ struct FailureCause {
   Operation operation;
   Status status;
   std::uint64_t count;
-  std::string words;  // message of the first failure
+  std::string message;  // message of the first failure
 };
 
 // Messages that differ only in their digits (a key, a port, a time) are one cause.
@@ -24,7 +24,7 @@ class FailureCauses {
  public:
   static constexpr std::size_t causes_max = 32;  // per run; further causes count as "other causes"
 
-  void add(Operation operation, Status status, std::string_view words, std::uint64_t count);
+  void add(Operation operation, Status status, std::string_view message, std::uint64_t count);
   void add(const FailureCauses& other);
   void clear() { causes_.clear(); }
 

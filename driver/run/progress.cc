@@ -25,7 +25,7 @@ std::string duration(double seconds) {
 
 // The format of YCSB's status lines.
 
-std::string words_for(double seconds) {
+std::string duration_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::ceil(seconds));
   const auto count = [](std::uint64_t number, const char* unit) {
     return number == 0 ? "" : fmt::format("{} {}{} ", number, unit, number == 1 ? "" : "s");
@@ -97,7 +97,7 @@ void Progress::show(const std::string& phase, std::uint64_t done, double elapsed
   since_status_.add(interval);
   if (elapsed_s < next_status_s_) return;
   const auto part = share(done, elapsed_s);
-  status_line(done, elapsed_s, part > 0 ? words_for(elapsed_s * (1 - part) / part) : "unknown time ");
+  status_line(done, elapsed_s, part > 0 ? duration_text(elapsed_s * (1 - part) / part) : "unknown time ");
 }
 
 void Progress::end(std::uint64_t done, double elapsed_s) {

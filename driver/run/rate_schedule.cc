@@ -83,7 +83,7 @@ std::vector<Recorded> lines_of(const std::string& text) {
     if (parts.size() != 2) refuse(text, expected);
     lines.push_back({number_in(parts[0], text, expected), number_in(parts[1], text, expected)});
     if (lines.size() > 1 && lines.back().time_s <= lines[lines.size() - 2].time_s) {
-      refuse(text, fmt::format("times that grow, but line {} is not after the one before it", number));
+      refuse(text, fmt::format("increasing times, but line {} is not later than the line before it", number));
     }
   }
   if (lines.size() < 2) refuse(text, "two lines or more: a rate lasts until the next line's time");

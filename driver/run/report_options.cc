@@ -21,11 +21,11 @@ namespace {
       fmt::format("{}: {}={}: expected {}", properties.origin(key), key, properties.get(key, ""), expected));
 }
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
+std::vector<std::string> items_of(const std::string& text) {
+  std::vector<std::string> items;
   std::istringstream in(text);
-  for (std::string word; std::getline(in, word, ',');) words.push_back(word);
-  return words;
+  for (std::string item; std::getline(in, item, ',');) items.push_back(item);
+  return items;
 }
 
 MeasuredInterval measured_of(const Properties& properties) {
@@ -38,8 +38,8 @@ MeasuredInterval measured_of(const Properties& properties) {
 
 std::vector<double> percentiles_of(const Properties& properties) {
   std::vector<double> percentiles;
-  for (const auto& word : words_of(properties.get("hdrhistogram.percentiles", "95,99"))) {
-    const std::string_view digits = std::string_view(word).substr(std::min(word.find_first_not_of(' '), word.size()));
+  for (const auto& item : items_of(properties.get("hdrhistogram.percentiles", "95,99"))) {
+    const std::string_view digits = std::string_view(item).substr(std::min(item.find_first_not_of(' '), item.size()));
     double percent = 0;
     const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), percent);
     if (failure != std::errc{} || end != digits.data() + digits.size() || !(percent >= 0 && percent <= 100)) {
@@ -74,7 +74,7 @@ std::string file_of(const Properties& properties) {
 }  // namespace
 
 ReportOptions report_options(const Properties& properties) {
-  const auto apart = words_of(properties.get("latencytrackederrors", ""));
+  const auto apart = items_of(properties.get("latencytrackederrors", ""));
   return {measured_of(properties),
           percentiles_of(properties),
           format_of(properties),

@@ -29,7 +29,7 @@
 namespace edgejoule::driver {
 namespace {
 
-constexpr std::uint64_t look_around_ns = 50'000'000;  // an interruption is noticed at most this much later
+constexpr std::uint64_t interruption_poll_ns = 50'000'000;  // an interruption is noticed at most this much later
 
 std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
 
@@ -217,9 +217,8 @@ void Execution::drop_caches_of_database() {
   const std::string failure = database_->close();
   if (!failure.empty()) throw RunFailure(RunFailure::Kind::database, "closing: " + failure);
   if (path.empty()) {
-    throw RunFailure(
-        RunFailure::Kind::usage,
-        fmt::format("--drop-caches: {} keeps no files that this machine could drop", invocation_.adapter->name));
+    throw RunFailure(RunFailure::Kind::usage,
+                     fmt::format("--drop-caches: {} has no files on this machine", invocation_.adapter->name));
   }
   caches_ = drop_caches(path);
   database_ = invocation_.adapter->make();
@@ -279,9 +278,9 @@ void Execution::stand_still(std::string_view place, double seconds, bool settled
 void Execution::keep_step() {
   if (!invocation_.in_step) return;
   progress_.note("waiting for a line on standard input");
-  const bool line_read = wait_for_line();
+  const bool line_received = wait_for_line();
   check_interruption();
-  if (!line_read) throw RunFailure(RunFailure::Kind::io, "--in-step: standard input ended before the run did");
+  if (!line_received) throw RunFailure(RunFailure::Kind::io, "--in-step: standard input closed before the run ended");
 }
 
 void Execution::warm_up() {
@@ -292,7 +291,7 @@ void Execution::warm_up() {
   phase("warmup", begin_ns);
   const auto end_ns = begin_ns + nanoseconds(invocation_.warmup_s);
   for (auto now_ns = begin_ns; now_ns < end_ns; now_ns = now_monotonic_ns()) {
-    if (crew_->wait(std::min(end_ns - now_ns, look_around_ns))) break;
+    if (crew_->wait(std::min(end_ns - now_ns, interruption_poll_ns))) break;
     check_interruption();
   }
   work_->stop = true;
@@ -319,8 +318,8 @@ void Execution::drive() {
   for (bool ended = false; !ended;) {
     const auto interval_end_ns = interval_begin_ns_ + invocation_.interval_ms * 1'000'000U;
     const auto now_ns = now_monotonic_ns();
-    const auto look_ns = std::min({interval_end_ns, limit_ns, now_ns + look_around_ns});
-    ended = crew_->wait(look_ns > now_ns ? look_ns - now_ns : 0);
+    const auto wake_ns = std::min({interval_end_ns, limit_ns, now_ns + interruption_poll_ns});
+    ended = crew_->wait(wake_ns > now_ns ? wake_ns - now_ns : 0);
     check_interruption();
     const auto later_ns = now_monotonic_ns();
     if (!ended && later_ns >= limit_ns) cut = work_->stop = true;
@@ -407,7 +406,7 @@ void Execution::check_failures() const {
       fmt::format("{} of {} operations failed ({:.3g} %), more than failure_share_max = {:.3g} % allows: {}; most "
                   "often ({} times): {}",
                   worst.failed, worst.done(), 100 * worst.failure_share(), 100 * invocation_.failure_share_max,
-                  failures_by_status(causes), causes.front().count, causes.front().words));
+                  failures_by_status(causes), causes.front().count, causes.front().message));
 }
 
 void Execution::settle() {
@@ -443,8 +442,8 @@ void Execution::check_load() {
     const auto most = *records_begin_ + inserted;
     const auto least = database_->insert_replaces() ? std::max(*records_begin_, inserted) : most;
     lost = *records_end_ < least || *records_end_ > most;
-    counted = fmt::format("{} records were there before, {} were inserted and acknowledged, {} are there now",
-                          *records_begin_, inserted, *records_end_);
+    counted = fmt::format("{} records before, {} inserted and acknowledged, {} now", *records_begin_, inserted,
+                          *records_end_);
   }
   progress_.clear();
   if (!lost && incidents_.empty()) return;
@@ -499,7 +498,7 @@ void Execution::check_rate() const {
          grouped(schedule()->mean_ops_s()), grouped(to_three_digits(rate(outcome_.succeeded, active_ns))), where);
   } else {
     tell(
-        "edgejoule-driver: does not sustain {}: the operations took {:.3g} s, the rate asks for {:.3g} s; latencies "
+        "edgejoule-driver: does not sustain {}: the operations took {:.3g} s, at the rate {:.3g} s; latencies "
         "from "
         "the due time are in {}\n",
         invocation_.rate, static_cast<double>(active_ns) / 1e9, static_cast<double>(scheduled_ns) / 1e9, where);
@@ -524,11 +523,11 @@ Json Execution::driver_share() const {
 void Execution::note_what_went_wrong(std::uint64_t not_found, const std::vector<FailureCause>& causes) const {
   if (invocation_.quiet) return;
   if (not_found > 0) {
-    tell("edgejoule-driver: {} operations found no record: is recordcount what was loaded?\n", not_found);
+    tell("edgejoule-driver: {} operations addressed a missing record: does recordcount match the load?\n", not_found);
   }
   if (outcome_.failed > 0) {
     tell("edgejoule-driver: {} of {} operations failed and are in no figure: {}; most often ({} times): {}\n",
-         outcome_.failed, outcome_.done(), failures_by_status(causes), causes.front().count, causes.front().words);
+         outcome_.failed, outcome_.done(), failures_by_status(causes), causes.front().count, causes.front().message);
   }
   check_gap();
   check_rate();

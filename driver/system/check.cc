@@ -14,8 +14,8 @@ std::string text_of(double value) {
 
 void abort_with(const char* file, int line, const char* condition, const char* names,
                 std::initializer_list<std::string> values) {
-  std::string text = "\nedgejoule-driver: a mistake in the program: " + std::string(file) + ":" + std::to_string(line) +
-                     ": does not hold: " + condition;
+  std::string text = "\nedgejoule-driver: internal error: " + std::string(file) + ":" + std::to_string(line) +
+                     ": assertion failed: " + condition;
   if (values.size() > 0) text += "; " + std::string(names) + " =";
   const char* separator = " ";
   for (const auto& value : values) {

@@ -87,7 +87,7 @@ std::uint64_t resident_bytes_of(const fs::path& path) {
 // A file system in memory has no other place for its pages.
 void refuse_memory(const fs::path& path) {
   struct statfs status {};
-  if (::statfs(path.c_str(), &status) != 0) fail(fmt::format("cannot look at the file system of {}", path.string()));
+  if (::statfs(path.c_str(), &status) != 0) fail(fmt::format("cannot inspect the file system of {}", path.string()));
   const auto type = static_cast<std::uint32_t>(status.f_type);  // the field's type differs between architectures
   if (type != TMPFS_MAGIC && type != RAMFS_MAGIC) return;
   throw RunFailure(RunFailure::Kind::system,
@@ -130,7 +130,7 @@ void drop() {
 std::uint64_t resident_bytes(const fs::path& path) {
   const OpenFile file(path, O_RDONLY);
   struct stat status {};
-  if (::fstat(file.descriptor(), &status) != 0) fail(fmt::format("cannot look at {}", path.string()));
+  if (::fstat(file.descriptor(), &status) != 0) fail(fmt::format("cannot inspect {}", path.string()));
   const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const auto size = static_cast<std::uint64_t>(status.st_size);
   std::uint64_t pages = 0;

@@ -13,8 +13,8 @@ namespace edgejoule::driver {
 // Ignores write errors: a closed terminal must not end a run or lose a result.
 template <typename... Values>
 void tell(fmt::format_string<Values...> text, Values&&... values) {
-  const auto words = fmt::format(text, std::forward<Values>(values)...);
-  if (std::fputs(words.c_str(), stderr) != EOF) count_own_writes(words.size());
+  const auto message = fmt::format(text, std::forward<Values>(values)...);
+  if (std::fputs(message.c_str(), stderr) != EOF) count_own_writes(message.size());
 }
 
 }  // namespace edgejoule::driver

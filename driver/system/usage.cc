@@ -24,10 +24,10 @@ std::uint64_t nanoseconds(const timeval& time) {
 Number labelled(const char* file, const std::string& label) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
-    std::istringstream words(line);
-    std::string word;
+    std::istringstream fields(line);
+    std::string field;
     std::uint64_t number = 0;
-    if (words >> word && word == label && words >> number) return number;
+    if (fields >> field && field == label && fields >> number) return number;
   }
   return std::nullopt;
 }

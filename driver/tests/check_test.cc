@@ -52,7 +52,7 @@ TEST(CheckDeathTest, names_the_place_the_condition_and_the_values) {
   const double share = 0.5;
   EJ_CHECK(count == 7, count);
   EXPECT_DEATH(EJ_CHECK(count < 5, count, share, std::string("user1")),
-               "check_test.cc:[0-9]+: does not hold: count < 5; count, share, .* = 7, 0.5, \"user1\"");
+               "check_test.cc:[0-9]+: assertion failed: count < 5; count, share, .* = 7, 0.5, \"user1\"");
 }
 
 TEST(CheckDeathTest, checks_of_debug_builds_are_made_in_debug_builds_only) {

@@ -177,7 +177,7 @@ TEST(CoreClient, the_cause_of_a_failure_is_kept_in_the_database_s_message) {
   client.work(100, unpaced);
   const auto causes = measured_by(client).causes.commonest_first();
   ASSERT_EQ(causes.size(), 1U);
-  EXPECT_EQ(causes[0].words, "the disk is gone");
+  EXPECT_EQ(causes[0].message, "the disk is gone");
   EXPECT_EQ(failures_by_status(causes), "UPDATE BUSY 1");
 }
 
@@ -189,7 +189,7 @@ TEST(FailureCauses, words_that_differ_in_digits_only_are_one_cause) {
   const auto found = causes.commonest_first();
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].count, 3U);
-  EXPECT_EQ(found[0].words, "read of user12: locked");
+  EXPECT_EQ(found[0].message, "read of user12: locked");
 }
 
 TEST(FailureCauses, very_many_causes_take_bounded_memory_and_lose_no_failure) {

@@ -193,11 +193,11 @@ bool follows_from_others(const PropertyHelp& property) {  // "num", "recordcount
   return is_number && property.default_value.find_first_not_of("0123456789.") != std::string::npos;
 }
 
-// The name under which the value is recorded: "keys; also as recordcount" is recorded under YCSB's name.
+// The name under which the value is recorded: "keys; also set by recordcount" is recorded under YCSB's name.
 std::string name_in_force(const PropertyHelp& property) {
-  constexpr std::string_view also_as = "also as ";
-  const auto at = property.meaning.find(also_as);
-  return at == std::string::npos ? property.name : property.meaning.substr(at + also_as.size());
+  constexpr std::string_view also_set_by = "also set by ";
+  const auto at = property.meaning.find(also_set_by);
+  return at == std::string::npos ? property.name : property.meaning.substr(at + also_set_by.size());
 }
 
 class ListOfProperties : public testing::TestWithParam<WorkloadKind> {};

@@ -10,7 +10,7 @@ add_test(NAME driver_mutant.none_ends_without_an_assertion COMMAND driver-withou
 # message: of the assertion, a regular expression.
 function(driver_mutant name file old new message)
   edgejoule_mutant(driver-mutant-${name} ../${file} "${old}" "${new}" TEST driver_mutant.${name}_is_caught
-    MESSAGE "a mistake in the program: .*does not hold: ${message}" LINK driver-scenario edgejoule_driver_run ZLIB::ZLIB
+    MESSAGE "internal error: .*assertion failed: ${message}" LINK driver-scenario edgejoule_driver_run ZLIB::ZLIB
     ${ARGN})
 endfunction()
 

@@ -55,8 +55,8 @@ TEST_F(PropertyFile, the_later_value_wins) {
 }
 
 TEST_F(PropertyFile, a_line_that_is_no_property_is_named) {
-  EXPECT_EQ(message_of("a=1\nnonsense\n"), path_ + ":2: no property: \"nonsense\"; expected key=value");
-  EXPECT_EQ(message_of("a=\\u00zz\n"), path_ + ":1: no property: \"a=\\u00zz\"; expected key=value");
+  EXPECT_EQ(message_of("a=1\nnonsense\n"), path_ + ":2: not a property: \"nonsense\"; expected key=value");
+  EXPECT_EQ(message_of("a=\\u00zz\n"), path_ + ":1: not a property: \"a=\\u00zz\"; expected key=value");
 }
 
 TEST_F(PropertyFile, a_directory_and_an_absent_file_are_refused) {

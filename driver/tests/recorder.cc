@@ -106,11 +106,11 @@ class ValueSession final : public Session {
   std::string& values_;
 };
 
-std::set<std::string, std::less<>> words_of(const std::string& text) {
-  std::set<std::string, std::less<>> words;
+std::set<std::string, std::less<>> items_of(const std::string& text) {
+  std::set<std::string, std::less<>> items;
   std::istringstream in(text);
-  for (std::string word; std::getline(in, word, ',');) words.insert(word);
-  return words;
+  for (std::string item; std::getline(in, item, ',');) items.insert(item);
+  return items;
 }
 
 // KEY=VALUE...
@@ -123,7 +123,7 @@ Properties properties_of(std::span<const std::string> assignments) {
   return properties;
 }
 
-Command command_of(const std::string& word) { return word == "load" ? Command::load : Command::run; }
+Command command_of(const std::string& item) { return item == "load" ? Command::load : Command::run; }
 
 void values(const std::vector<std::string>& arguments) {
   const CoreWorkload workload(properties_of(std::span(arguments).subspan(3)), command_of(arguments[2]));
@@ -139,7 +139,7 @@ void values(const std::vector<std::string>& arguments) {
 
 void tally(const std::vector<std::string>& arguments) {
   const CoreWorkload workload(properties_of(std::span(arguments).subspan(5)), command_of(arguments[4]));
-  const OperationTally empty(words_of(arguments[0]), workload.records);
+  const OperationTally empty(items_of(arguments[0]), workload.records);
   auto all = empty;
   const auto seed = std::stoull(arguments[1]);
   for (auto run = std::stoull(arguments[2]); run > 0; --run) {

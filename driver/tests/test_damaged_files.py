@@ -32,7 +32,7 @@ def test_an_lmdb_file_that_was_cut_after_the_load_is_refused_with_both_sizes(lmd
     print(done.returncode, done.stderr)
     assert done.returncode == 1
     assert done.stderr.startswith("edgejoule-driver: LMDB: ")
-    assert f"{lmdb} has {cut} bytes, but its database {whole}: it was cut short; load anew" in done.stderr
+    assert f"{lmdb} has {cut} bytes, but its database {whole}: it was truncated; load again" in done.stderr
 
 
 def test_an_empty_lmdb_file_is_no_database_to_run_on(lmdb: Path) -> None:
@@ -53,7 +53,7 @@ def test_an_lmdb_file_that_is_cut_during_a_run_ends_it_with_a_message(lmdb: Path
         os.truncate(lmdb, lmdb.stat().st_size // 20 // 4096 * 4096)
         _, stderr = running.communicate(timeout=30)
     assert running.returncode == 1
-    assert stderr.endswith("the file was cut short, or its disk failed; load anew\n")
+    assert stderr.endswith("the file was truncated, or its disk failed; load again\n")
 
 
 @pytest.mark.parametrize("database", ["sqlite", "lmdb"])

@@ -535,9 +535,9 @@ def test_a_hangup_ends_no_run_that_was_started_to_ignore_it(tmp_path: Path) -> N
 
 def test_workloads_lists_the_properties_and_the_files_that_come_with_the_driver() -> None:
     listed = drive("workloads").stdout
-    core, _, files = listed.partition("Property files that -P takes by name:")
+    core, _, files = listed.partition("Property files that -P accepts by name:")
     assert {"requestdistribution", "keytype", "zipfian.theta", "batchsize", "threadcount"} <= set(core.split())
-    assert "YCSB's, with YCSB's meanings and defaults:" in core
+    assert "YCSB's properties, with YCSB's meanings and defaults:" in core
     bundled = {path.name for path in (REPOSITORY / "driver" / "workloads").iterdir() if path.suffix != ".md"}
     assert set(files.split()) == bundled
 
@@ -628,7 +628,7 @@ def test_an_adapter_of_another_build_is_refused(own_driver: Path) -> None:
     assert module.read_bytes().count(old) == 1
     module.write_bytes(module.read_bytes().replace(old, other))
     assert re.search(
-        r"adapter-sqlite.so is of another build: 9.9.9 GNU .*, this one is 0.1.0 GNU ", refusal(own_driver)
+        r"adapter-sqlite.so belongs to another build: 9.9.9 GNU .*; this driver is 0.1.0 GNU ", refusal(own_driver)
     )
 
 

@@ -96,7 +96,7 @@ def test_a_run_without_eco_reports_nothing_of_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["rocksdb.eco_worker=a:1", "rocksdb.eco_node=unix:b"], "is given beside rocksdb.eco_"),
+        (["rocksdb.eco_worker=a:1", "rocksdb.eco_node=unix:b"], "are both set"),
         (["rocksdb.eco_workers=a:1"], "eco_worker"),
         (["rocksdb.eco_settings=/no/such.toml"], "/no/such.toml"),
         (["rocksdb.eco_settings=broken.toml"], "broken.toml:1: workers: unknown key"),

@@ -50,7 +50,7 @@ def test_it_ends_when_no_command_can_arrive_any_more() -> None:
         read_until(process, "start")
         assert process.stdin is not None
         process.stdin.close()
-        assert "standard input ended" in read_until(process, "error")["message"]
+        assert "standard input closed" in read_until(process, "error")["message"]
         assert process.wait(10) != 0
 
 

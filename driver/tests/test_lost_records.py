@@ -55,7 +55,7 @@ def test_a_load_whose_records_do_not_stay_has_failed_with_the_counts(tmp_path: P
     assert done.returncode == 1
     assert "[OVERALL]" not in done.stdout
     assert re.search(
-        r"the load is not complete: 0 records were there before, 1000 were inserted and acknowledged, [89]\d\d",
+        r"the load is not complete: 0 records before, 1000 inserted and acknowledged, [89]\d\d",
         done.stderr,
     )
     last = events_of((tmp_path / "log").read_text())[-1]
@@ -147,7 +147,7 @@ def test_a_load_is_counted_at_redis_between_two_of_its_batches(redis: Redis) -> 
     assert loading.returncode == 1
     assert "[OVERALL]" not in out
     assert re.search(
-        r"0 records were there before, 3000 were inserted and acknowledged, [12]\d\d\d are there now", said
+        r"0 records before, 3000 inserted and acknowledged, [12]\d\d\d now", said
     )
     assert "the server was restarted" in said
 
@@ -158,7 +158,7 @@ def test_a_load_that_redis_evicts_from_has_failed_with_the_counts(redis: Redis) 
     redis.asked("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
     done = drive("load", *redis.place(*records(30_000)))
     assert done.returncode == 1
-    assert re.search(r"30000 were inserted and acknowledged, \d+ are there now", done.stderr)
+    assert re.search(r"30000 inserted and acknowledged, \d+ now", done.stderr)
     assert re.search(r"the server evicted \d+ keys \(maxmemory 6291456, maxmemory-policy allkeys-random\)", done.stderr)
 
 

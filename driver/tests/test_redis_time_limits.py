@@ -122,7 +122,7 @@ def test_the_last_attempt_to_connect_ends_with_the_wait_for_a_lost_server() -> N
     done = drive("run", *READS, "-p", f"redis.port={server.port}", *limits)
     server.close()
     assert "not back within 500 ms" in done.stderr
-    assert "it has stopped answering" in done.stderr
+    assert "it no longer answers" in done.stderr
     assert "does it listen" not in done.stderr
     assert time.monotonic() - begin < 3
 
@@ -134,7 +134,7 @@ def test_a_server_that_stopped_answering_is_asked_nothing_for_long_after_the_ope
     begin = time.monotonic()
     done = drive("run", *READS, "-p", f"redis.port={server.port}", *limits)
     server.close()
-    assert "it has stopped answering" in done.stderr
+    assert "it no longer answers" in done.stderr
     assert time.monotonic() - begin < 4
 
 

@@ -21,10 +21,10 @@ std::string Patience::exhausted(double now_s) const {
   if (now_s - heard_s_ > limits_.heartbeat_s)
     return fmt::format("no answer from the worker for {:.1f} s", limits_.heartbeat_s);
   if (now_s - moved_s_ > limits_.standstill_s)
-    return fmt::format("the worker stands still for {:.1f} s", limits_.standstill_s);
+    return fmt::format("the worker has made no progress for {:.1f} s", limits_.standstill_s);
   const double remainder_now_s = remainder_s(now_s);
   if (remainder_now_s > limits_.usual_s)
-    return fmt::format("it is slow: {:.1f} s more, usual are {:.1f} s", remainder_now_s, limits_.usual_s);
+    return fmt::format("it is slow: {:.1f} s left, {:.1f} s are usual", remainder_now_s, limits_.usual_s);
   return "";
 }
 

@@ -243,7 +243,7 @@ Prediction predict_guest(const CompactionModel& guest, const CompactionModel& ow
 
 Job staying(Job job, bool tls, bool shared) {
   if (tls) job.codec += " over TLS";
-  if (shared) job.codec += " by a shared folder";
+  if (shared) job.codec += " through a shared folder";
   return job;
 }
 
@@ -262,7 +262,7 @@ Decision decide(const Policy& policy, const Request& request, const std::vector<
   for (std::size_t i = 0; i < servers.size(); ++i)
     ECO_CHECK(decision.options[i].server == i, i, decision.options[i].server);
   if (decision.options[home].time_s.mean <= 0 && policy.kind != PolicyKind::fixed && policy.kind != PolicyKind::local) {
-    decision.reason = "nothing is known yet of compactions here";
+    decision.reason = "no compaction has been measured here yet";
     return decision;
   }
   Choice(policy, request, servers, home, decision).make();

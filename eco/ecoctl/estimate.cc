@@ -169,7 +169,7 @@ std::string head(const Estimation& e) {
       "level 0 stopped writes for {:.2f} s and delayed them for {:.2f} s (of which they waited {:.0f} %); "
       "memtables and pending bytes stopped them for {:.2f} s\n",
       e.stopped_s, e.delayed_s, 100 * e.delay_share, e.others_stopped_s);
-  if (e.log.bad_events > 0) out += fmt::format("{} events could not be read and are left out\n", e.log.bad_events);
+  if (e.log.bad_events > 0) out += fmt::format("{} events could not be read and are ignored\n", e.log.bad_events);
   return out;
 }
 
@@ -196,7 +196,7 @@ Estimation estimate_log(const std::string& file, const Assumptions& assumptions)
 
 std::string show(const Estimation& e) {
   std::string out = head(e);
-  if (e.sizes.empty()) return out + "there is nothing to offload\n";
+  if (e.sizes.empty()) return out + "nothing to offload\n";
   using Align = TextTable::Align;
   TextTable table({{"POLICY"},
                    {"OFFLOADED", Align::right},
@@ -214,17 +214,16 @@ std::string show(const Estimation& e) {
                fmt::format("{:.2f} J ({:+.0f} %)", s.compaction_j, percent(s.compaction_j - local_j, local_j))});
   out += "\n" + table.text();
   const auto& a = e.assumptions;
-  out += fmt::format(
-      "\nAssumed: one other server, {:g} times as fast (--speed), free whenever it is asked, over {:g} Mbit/s\n",
-      a.speed, a.link_mbit_s);
+  out += fmt::format("\nAssumed: one other server, {:g} times as fast (--speed), always free, over {:g} Mbit/s\n",
+                     a.speed, a.link_mbit_s);
   out += fmt::format(
       "(--link-mbit-s); {:g} W per busy core here and {:g} W there (--busy-core-w, --other-busy-core-w), {:g} W idle\n",
       a.busy_core_w, a.other_busy_core_w, a.idle_w);
   out += fmt::format(
-      "(--idle-w), {:g} nJ per byte and side: all energies are modelled. Models learn from the log as they go; a\n",
+      "(--idle-w), {:g} nJ per byte and side: all energies are modelled. The models learn while the log is read; a\n",
       transfer_j_per_byte * 1e9);
-  out += "stall is a delay or a stop by level 0. What an avoided stall lets the application write, and what that\n";
-  out += "stalls in turn, is not followed.\n";
+  out += "stall is a delay or a stop by level 0. Further writes that an avoided stall allows, and the stalls that\n";
+  out += "they cause, are not modelled.\n";
   return out;
 }
 

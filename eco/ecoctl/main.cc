@@ -26,18 +26,18 @@ namespace {
 using namespace eco;
 
 constexpr const char* examples = R"(Examples:
-  ecoctl servers                    who is there, what they do, who is the master
-  ecoctl decisions --last 20        what was decided lately, and why
-  ecoctl decisions --options        with what the places would have taken
-  ecoctl policy eco --shadow on     decide by the paper's rule, but only log it
-  ecoctl policy configured          back to what the master's configuration says
-  ecoctl drain pi-3                 pi-3 takes no more jobs; those that run there end
-  ecoctl undrain pi-3               and takes them again
+  ecoctl servers                    list the servers, their load and the master
+  ecoctl decisions --last 20        show the last 20 decisions and their reasons
+  ecoctl decisions --options        also show the prediction for each server
+  ecoctl policy eco --shadow on     decide by the paper's rule, but only log the decisions
+  ecoctl policy configured          return to the policy in the master's configuration
+  ecoctl drain pi-3                 pi-3 takes no new jobs; its running jobs finish
+  ecoctl undrain pi-3               pi-3 takes jobs again
   ecoctl kill                       every server compacts for itself, at once
-  ecoctl resume                     and offloads again
-  ecoctl estimate /data/db/LOG      what stalls cost there, and what offloading would save
-  ecoctl estimate /data/db/LOG --speed 4 --link-mbit-s 100    by a server four times as fast, over a slow link
-All but estimate ask the ecod of this server by its control socket, which its owner alone may use.)";
+  ecoctl resume                     servers offload again
+  ecoctl estimate /data/db/LOG      estimate the cost of stalls and the savings of offloading
+  ecoctl estimate /data/db/LOG --speed 4 --link-mbit-s 100    assume a server four times as fast, over a slow link
+All commands except estimate talk to this server's ecod through its control socket; only its owner may use it.)";
 
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -68,8 +68,8 @@ class Ecod {
     Answer answer;
     const auto status = (stub_.get()->*call)(&context, request, &answer);
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE)
-      throw Failure(
-          fmt::format("no ecod answers at {} (does it run? may you use its socket? --socket names another)", socket_));
+      throw Failure(fmt::format(
+          "no ecod answers at {} (is it running? may you use the socket? --socket selects another)", socket_));
     if (!status.ok()) throw Failure(status.error_message());
     return answer;
   }
@@ -118,7 +118,7 @@ void drain(const Arguments& arguments, bool on) {
   request.set_server(arguments.server);
   request.set_drain(on);
   (void)Ecod(arguments.socket).ask(&proto::Control::Stub::Drain, request);
-  fmt::print("{} takes {}\n", arguments.server, on ? "no more jobs; those that run there end" : "jobs again");
+  fmt::print("{} takes {}\n", arguments.server, on ? "no new jobs; its running jobs finish" : "jobs again");
 }
 
 // Waits until every server has confirmed, or the time is over.
@@ -135,26 +135,25 @@ void kill(const Arguments& arguments, bool on) {
   Ecod ecod(arguments.socket);
   proto::KillRequest request;
   request.set_local_only(on);
-  std::string request_error;
+  std::string kill_error;
   try {
     (void)ecod.ask(&proto::Control::Stub::Kill, request);
   } catch (const Failure& failure) {
-    request_error = failure.what();
+    kill_error = failure.what();
   }
-  const auto confirmation =
-      wait_for_confirmation(ecod, on, request_error.empty() ? arguments.wait_s : std::min(arguments.wait_s, 2.0));
-  fmt::print("{}", confirmation.table);
+  const auto result =
+      wait_for_confirmation(ecod, on, kill_error.empty() ? arguments.wait_s : std::min(arguments.wait_s, 2.0));
+  fmt::print("{}", result.table);
   std::fflush(stdout);  // keeps the order with stderr in a common file
-  if (!request_error.empty()) throw Failure(request_error);
-  if (!confirmation.own_switches.empty())
+  if (!kill_error.empty()) throw Failure(kill_error);
+  if (!result.own_switches.empty())
+    throw Failure(fmt::format("{} of {} servers have confirmed. {} has its own kill switch on: run ecoctl resume there",
+                              result.confirmed, result.servers, result.own_switches));
+  if (!result.complete())
     throw Failure(
-        fmt::format("{} of {} servers have confirmed. {} has a kill switch of its own: run ecoctl resume there",
-                    confirmation.confirmed, confirmation.servers, confirmation.own_switches));
-  if (!confirmation.complete())
-    throw Failure(
-        fmt::format("{} of {} servers have confirmed. The others obey when they are connected again; repeat "
-                    "`ecoctl {}` to see that they did",
-                    confirmation.confirmed, confirmation.servers, on ? "kill" : "resume"));
+        fmt::format("{} of {} servers have confirmed. The others will follow when they reconnect; repeat "
+                    "`ecoctl {}` to check",
+                    result.confirmed, result.servers, on ? "kill" : "resume"));
   fmt::print("{}\n",
              on ? "every server compacts for itself; `ecoctl resume` ends that" : "compactions are offloaded again");
 }
@@ -169,7 +168,7 @@ const CLI::Validator finite(
     [](const std::string& text) {
       double value = 0;
       return CLI::detail::lexical_cast(text, value) && std::isfinite(value) ? std::string()
-                                                                            : text + " is no finite number";
+                                                                            : text + " is not a finite number";
     },
     "");
 
@@ -184,11 +183,11 @@ std::string examples_of(const std::string& command) {
 
 int run(int argc, char** argv) {
   Arguments arguments;
-  CLI::App app{"ecoctl: the operator's side of ecod", "ecoctl"};
+  CLI::App app{"ecoctl: controls and inspects ecod", "ecoctl"};
   app.footer(examples);
   app.set_version_flag("--version", EDGEJOULE_VERSION);
   app.require_subcommand(1);
-  app.add_option("--socket", arguments.socket, "the ecod's control socket")
+  app.add_option("--socket", arguments.socket, "control socket of ecod")
       ->envname("ECOD_CONTROL_SOCKET")
       ->capture_default_str();
   std::function<void(const Arguments&)> action;
@@ -200,55 +199,60 @@ int run(int argc, char** argv) {
     sub->fallthrough();
     return sub;
   };
-  const auto with_json = [&](CLI::App* sub) { sub->add_flag("--json", arguments.json, "for a program: all fields"); };
+  const auto with_json = [&](CLI::App* sub) { sub->add_flag("--json", arguments.json, "print all fields as JSON"); };
 
-  with_json(command("servers", "the server table: who is there, what they do, who is the master", servers));
-  auto* log = command("decisions", "what the asked ecod decided or was told, newest last", decisions);
+  with_json(command("servers", "list the servers, their load and the master", servers));
+  auto* log =
+      command("decisions", "list this ecod's decisions, with those it got from the master; newest last", decisions);
   with_json(log);
-  log->add_option("--last", arguments.last, "so many")->capture_default_str()->check(CLI::Range(1, 1000));
-  log->add_flag("--options", arguments.options, "with what the places would have taken");
-  auto* set_policy = command("policy", "shows or sets the policy of all servers", policy);
+  log->add_option("--last", arguments.last, "number of decisions to show")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  log->add_flag("--options", arguments.options, "also show the prediction for each server");
+  auto* set_policy = command("policy", "show or set the policy of all servers", policy);
   with_json(set_policy);
   set_policy->add_option("name", arguments.policy, policy_list() + ", or configured");
   set_policy->add_option("--shadow", arguments.shadow, "on: decide and log, offload nothing")
       ->check(CLI::IsMember({"on", "off"}));
   for (const bool on : {true, false}) {
-    auto* sub = command(on ? "drain" : "undrain", on ? "a server takes no more jobs" : "it takes jobs again",
+    auto* sub = command(on ? "drain" : "undrain", on ? "stop giving jobs to a server" : "give jobs to a server again",
                         [on](const Arguments& a) { drain(a, on); });
-    sub->add_option("server", arguments.server, "its name")->required();
+    sub->add_option("server", arguments.server, "name of the server")->required();
   }
   for (const bool on : {true, false}) {
-    auto* sub =
-        command(on ? "kill" : "resume", on ? "every server compacts for itself, at once and until resume" : "ends kill",
-                [on](const Arguments& a) { kill(a, on); });
+    auto* sub = command(on ? "kill" : "resume",
+                        on ? "make every server compact for itself, at once and until resume" : "end kill",
+                        [on](const Arguments& a) { kill(a, on); });
     sub->add_option("--wait-s", arguments.wait_s,
-                    "until each server has confirmed; then those that have not are a failure")
+                    "time limit in seconds; the command fails if a server has not confirmed by then")
         ->capture_default_str()
         ->check(finite)
         ->check(CLI::NonNegativeNumber);
   }
   auto* reading =
-      command("estimate", "what stalls cost a database and what offloading would save, by its LOG", estimate);
+      command("estimate", "estimate from a RocksDB LOG the cost of stalls and the savings of offloading", estimate);
   with_json(reading);
-  reading->add_option("LOG", arguments.log, "RocksDB's info log: LOG in the database's folder")->required();
+  reading->add_option("LOG", arguments.log, "RocksDB's info log: the file LOG in the database's folder")->required();
   auto& assumed = arguments.assumptions;
-  reading->add_option("--speed", assumed.speed, "of the other server: so many times as fast as this one")
+  reading->add_option("--speed", assumed.speed, "speed of the other server, relative to this one")
       ->capture_default_str()
       ->check(finite)
       ->check(CLI::PositiveNumber);
-  reading->add_option("--link-mbit-s", assumed.link_mbit_s, "of the network between them")
+  reading->add_option("--link-mbit-s", assumed.link_mbit_s, "network speed between them")
       ->capture_default_str()
       ->check(finite)
       ->check(CLI::PositiveNumber);
-  reading->add_option("--busy-core-w", assumed.busy_core_w, "watts of a busy core here, above idle")
+  reading->add_option("--busy-core-w", assumed.busy_core_w, "watts of one busy core here, above idle")
       ->capture_default_str()
       ->check(finite)
       ->check(CLI::PositiveNumber);
-  reading->add_option("--other-busy-core-w", assumed.other_busy_core_w, "and there")
+  reading
+      ->add_option("--other-busy-core-w", assumed.other_busy_core_w,
+                   "watts of one busy core of the other server, above idle")
       ->capture_default_str()
       ->check(finite)
       ->check(CLI::PositiveNumber);
-  reading->add_option("--idle-w", assumed.idle_w, "of this server")
+  reading->add_option("--idle-w", assumed.idle_w, "idle power of this server in watts")
       ->capture_default_str()
       ->check(finite)
       ->check(CLI::NonNegativeNumber);

@@ -70,7 +70,7 @@ class Parser {
     log_.end_s = std::max(log_.end_s, line->at_s);
     const auto event = line->text.find("EVENT_LOG_v1 ");
     if (event != std::string_view::npos) return take_event(*line, line->text.substr(event + 13));
-    take_words(*line);
+    parse_text_event(*line);
   }
 
   [[nodiscard]] RocksdbLog finish() && {
@@ -86,7 +86,7 @@ class Parser {
     std::set<std::string> said;        // threads that reported a stall since their last change of files
   };
 
-  void take_words(const Line& line) {
+  void parse_text_event(const Line& line) {
     if (const auto at = line.text.find("RocksDB version: "); at != std::string_view::npos)
       log_.release = line.text.substr(at + 17);
     if (log_.slowdown_files == 0)
@@ -190,7 +190,7 @@ RocksdbLog parse_rocksdb_log(std::istream& in, const std::string& name) {
   auto log = std::move(parser).finish();
   if (log.events == 0)
     throw std::runtime_error(
-        fmt::format("{}: no line of a RocksDB LOG with events is in it; expected the file LOG in a "
+        fmt::format("{}: contains no RocksDB events; expected the file LOG in a "
                     "database's folder",
                     name));
   return log;

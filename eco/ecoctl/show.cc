@@ -53,14 +53,14 @@ std::string head(const proto::FederationView& view) {
                          return line.state().name() == policy.substr(fixed.size());
                        });
   std::string out = fmt::format("asked {}: ", view.server());
-  out += view.master().empty() ? "no master is known" : fmt::format("master {}, epoch {}", view.master(), view.epoch());
+  out += view.master().empty() ? "no known master" : fmt::format("master {}, epoch {}", view.master(), view.epoch());
   out +=
       fmt::format("; policy {}{}{}; {} of {} servers alive\n", policy, unknown ? " (NO SERVER HAS THIS NAME)" : "",
                   view.policy().shadow() ? " in shadow mode (nothing is offloaded)" : "", alive, view.servers_size());
   if (view.settings().local_only()) out += "THE KILL SWITCH IS ON: every server compacts for itself (ecoctl resume)\n";
   if (view.local_only_here())
     out += fmt::format("THE KILL SWITCH IS ON at {0} alone (`ecoctl resume` at {0} ends it){1}\n", view.server(),
-                       view.master().empty() ? ": the other servers are not reached, no master is known" : "");
+                       view.master().empty() ? ": the other servers are unreachable, no known master" : "");
   return out;
 }
 
@@ -159,7 +159,7 @@ Confirmation confirmation(const proto::FederationView& view, bool local_only) {
     ++out.servers, out.confirmed += obeys;
     table.add({state.name(), obeys           ? "confirmed"
                              : !line.alive() ? "NOT CONFIRMED: " + state_of(line)
-                             : own_switch    ? "NOT CONFIRMED: a kill switch of its own is on there"
+                             : own_switch    ? "NOT CONFIRMED: its own kill switch is on"
                              : local_only    ? "NOT CONFIRMED: it still offloads"
                                              : "NOT CONFIRMED: it still compacts for itself"});
   }
@@ -168,7 +168,7 @@ Confirmation confirmation(const proto::FederationView& view, bool local_only) {
 }
 
 std::string show(const proto::DecisionLog& log, bool with_options) {
-  if (log.decisions().empty()) return "no decision was taken yet\n";
+  if (log.decisions().empty()) return "no decisions yet\n";
   if (with_options) {
     std::string out;
     for (const auto& d : log.decisions())

@@ -22,72 +22,76 @@ namespace {
 template <typename Configuration, typename Visitor>
 void visit_keys(Configuration& c, Visitor& visit) {
   visit.section("", "");
-  visit("name", c.name, "this server's name in the federation: letters, digits, - and _; empty: the host's");
+  visit("name", c.name, "name of this server in the federation: letters, digits, - and _; empty: the host name");
   visit("node_socket", c.node_socket, "Unix socket for the applications of this server");
   visit("node_socket_mode", c.node_socket_mode, "its permissions, octal");
-  visit("control_socket", c.control_socket, "Unix socket for ecoctl; its owner's alone");
-  visit("state_directory", c.state_directory, "what outlives a restart: the models, a static master's settings");
+  visit("control_socket", c.control_socket, "Unix socket for ecoctl; accessible only to its owner");
+  visit("state_directory", c.state_directory, "data kept across restarts: the models, a static master's settings");
   visit("log_level", c.log_level, "trace, debug, info, warning, error");
 
-  visit.section("tls", "Certificates between servers; each side shows one that `ca` has signed.");
+  visit.section("tls", "Certificates between servers; each side presents one that `ca` has signed.");
   visit("ca", c.tls.ca, "PEM file");
-  visit("certificate", c.tls.certificate, "PEM file; names the host of the addresses below");
+  visit("certificate", c.tls.certificate, "PEM file; its names must include the host of the addresses below");
   visit("key", c.tls.key, "PEM file");
 
-  visit.section("federation", "Who is the master, and how the servers hear of each other.");
+  visit.section("federation", "How the servers choose a master and exchange telemetry.");
   auto& f = c.federation;
   visit("mode", f.mode,
-        "none: this server alone; nats: elected by NATS; master: this server, always; member: of `master`");
-  visit("name", f.name, "servers with one name make one federation (nats)");
+        "none: this server alone; nats: NATS elects the master; master: this server is always the master; member: "
+        "`master` is the master");
+  visit("name", f.name, "servers with the same name form one federation (nats)");
   visit("listen", f.listen, "host:port for the members (master); beyond loopback only with [tls]");
   visit("master", f.master, "host:port of the static master (member)");
-  visit("candidate", f.candidate, "may be elected (nats)");
+  visit("candidate", f.candidate, "this server may become the master (nats)");
   visit("urls", f.urls, "of the NATS servers; tls:// beyond loopback, with [tls]");
-  visit("replicas", f.replicas, "of what NATS stores: 3 with three NATS servers, else 1");
+  visit("replicas", f.replicas, "copies of NATS' data: 3 with three NATS servers, else 1");
   visit("beat_ms", f.beat_ms, "interval at which telemetry is read and published");
-  visit("alive_ms", f.alive_ms, "a server without a message for so long is not alive");
+  visit("alive_ms", f.alive_ms, "a server that sends no message for this time counts as dead");
   visit("lease_ms", f.lease_ms, "a master that cannot renew its lease for this time steps down (nats)");
   visit("table_age_max_ms", f.table_age_max_ms,
-        "without a master, the last server table decides for so long; then all compact for themselves");
-  visit("forget_ms", f.forget_ms, "a server without a message for so long leaves the table");
-  visit("place_timeout_ms", f.place_timeout_ms, "the master's answer is waited for so long");
+        "without a master, servers use the last server table for this time; then each compacts for itself");
+  visit("forget_ms", f.forget_ms, "a server that sends no message for this time leaves the table");
+  visit("place_timeout_ms", f.place_timeout_ms, "time limit for the master's answer");
 
-  visit.section("policy", "Where compactions run; of the master. `ecoctl policy` overrides it; SIGHUP reads it again.");
+  visit.section("policy",
+                "Where compactions run; the master's section holds. `ecoctl policy` overrides it; SIGHUP reloads it.");
   visit("name", c.policy.name, policy_list());
   visit("shadow", c.policy.shadow, "decide and log, offload nothing");
-  visit("read_weight", c.policy.read_weight, "of eco-plus: the weight of reads that find level 0 full");
-  visit("busy_max", c.policy.busy_max, "a server with more of its cores or its link in use takes no jobs");
-  visit("battery_low", c.policy.battery_low, "of eco-plus: below it a joule costs ten times as much");
-  visit.retired("hedge", "there are no second attempts at late jobs any more");
+  visit("read_weight", c.policy.read_weight, "eco-plus: weight of reads while level 0 is full");
+  visit("busy_max", c.policy.busy_max, "a server that uses a larger share of its cores or its link takes no jobs");
+  visit("battery_low", c.policy.battery_low, "eco-plus: below this charge a joule costs ten times as much");
+  visit.retired("hedge", "second attempts at late jobs were removed");
 
   visit.section("telemetry", "");
-  visit("network_interface", c.telemetry.network_interface, "empty: the default route's");
+  visit("network_interface", c.telemetry.network_interface, "network interface; empty: that of the default route");
   visit("cgroup", c.telemetry.cgroup,
-        "folder of the cgroup that this server is limited to (v1: of the cpu controller); empty: the whole machine");
-  visit("cores", c.telemetry.cores, "that eco may count on; 0: all of the machine or the cgroup");
-  visit("link_mbit_s", c.telemetry.link_mbit_s, "0: as the interface says; without either nothing is offloaded");
+        "folder of the cgroup that limits this server (v1: the cpu controller's); empty: the whole machine");
+  visit("cores", c.telemetry.cores, "cores that eco may use; 0: all of the machine or the cgroup");
+  visit("link_mbit_s", c.telemetry.link_mbit_s,
+        "link speed; 0: as the interface reports; without a known speed nothing is offloaded");
 
-  visit.section("power", "For energies without a meter. 0: a default, which `ecoctl servers` shows.");
+  visit.section("power", "For energy estimates without a meter. 0: a default, which `ecoctl servers` shows.");
   visit("busy_core_w", c.power.busy_core_w, "watts of one busy core, above idle");
   visit("idle_w", c.power.idle_w, "watts of the idle server");
-  visit("transfer_j_per_byte", c.power.transfer_j_per_byte, "joules of a byte that it sends or receives");
-  visit("rapl", c.power.rapl, "read the processor's energy counters where they can be read");
+  visit("transfer_j_per_byte", c.power.transfer_j_per_byte, "joules per byte sent or received");
+  visit("rapl", c.power.rapl, "read the processor's energy counters if available");
   visit("energy_weight", c.power.energy_weight, "price of a joule here, relative to the other servers");
 
   visit.section("worker", "Compactions of other servers.");
   visit("enabled", c.worker.enabled, "take them");
   visit("listen", c.worker.listen, "host:port for the primaries; beyond loopback only with [tls]");
-  visit("address", c.worker.address, "host:port by which they reach it; empty: `listen`");
-  visit("data_port", c.worker.data_port, "for the tables, at the host of `listen`; 0: a free one");
+  visit("address", c.worker.address, "host:port under which primaries reach it; empty: `listen`");
+  visit("data_port", c.worker.data_port, "port for the tables, on the host of `listen`; 0: a free port");
   visit("scratch", c.worker.scratch, "a separate folder, with room for the outputs of all slots");
-  visit("slots", c.worker.slots, "so many at a time");
-  visit("queue", c.worker.queue, "so many may wait for a slot; further ones are refused");
-  visit("nice", c.worker.nice, "added to the niceness of their processes");
-  visit("cgroup", c.worker.cgroup, "folder of a cgroup (v2) that their processes are put into; empty: none");
-  visit("job_cpu_s_max", c.worker.job_cpu_s_max, "a job that used more is ended; 0: no limit");
+  visit("slots", c.worker.slots, "jobs that run at the same time");
+  visit("queue", c.worker.queue, "jobs that may wait for a slot; further jobs are refused");
+  visit("nice", c.worker.nice, "added to the nice value of the jobs' processes");
+  visit("cgroup", c.worker.cgroup, "folder of the cgroup (v2) in which the jobs' processes run; empty: none");
+  visit("job_cpu_s_max", c.worker.job_cpu_s_max, "a job that uses more CPU seconds is stopped; 0: no limit");
   visit("shared_directory", c.worker.shared_directory,
-        "where this server sees a primary's folder (NFS): { \"/var/lib/db\" = \"/mnt/edge1\" }; else by streams");
-  visit("rocksdb", c.worker.rocksdb, "the release it compacts for; empty: the one that ecod is linked with");
+        "where this server sees a primary's folder (NFS): { \"/var/lib/db\" = \"/mnt/edge1\" }; other tables are "
+        "streamed");
+  visit("rocksdb", c.worker.rocksdb, "RocksDB release to compact for; empty: the one that ecod is linked with");
 
   visit.section("metrics", "Prometheus.");
   visit("listen", c.metrics_listen, "host:port on loopback; empty: no metrics");
@@ -187,7 +191,7 @@ void require_host_port(const Config& config, const std::string& key, const std::
 void require_listen(const Config& config, const std::string& key, const std::string& value) {
   require_host_port(config, key, value);
   if (!is_loopback(value) && config.tls.none())
-    fail(config, key, fmt::format("{} is reached from other machines: that takes certificates, [tls]", value));
+    fail(config, key, fmt::format("{} is reachable from other machines and requires certificates, [tls]", value));
 }
 
 std::string host_name() {
@@ -202,14 +206,14 @@ void check_federation(const Config& config) {
   require_one_of(config, "federation.mode", f.mode, {"none", "nats", "master", "member"});
   if (f.mode == "member") require_host_port(config, "federation.master", f.master);
   if (f.mode == "member" && config.tls.none() && !is_loopback(f.master))
-    fail(config, "federation.master", "a master beyond loopback needs certificates, [tls]");
+    fail(config, "federation.master", "a master beyond loopback requires certificates, [tls]");
   if (f.mode == "master") require_listen(config, "federation.listen", f.listen);
   if (f.beat_ms < 1) fail(config, "federation.beat_ms", "expected 1 or more");
   if (f.replicas < 1 || f.replicas > 5) fail(config, "federation.replicas", "expected 1 to 5");
   if (f.alive_ms < 2 * f.beat_ms) fail(config, "federation.alive_ms", "expected at least two beats (beat_ms)");
   if (f.lease_ms < 2 * f.beat_ms) fail(config, "federation.lease_ms", "expected at least two beats (beat_ms)");
   if (f.mode != "nats") return;
-  if (f.urls.empty()) fail(config, "federation.urls", "expected a NATS server at least");
+  if (f.urls.empty()) fail(config, "federation.urls", "expected at least one NATS server");
   for (const auto& url : f.urls) {
     const auto slashes = url.find("://");
     const std::string scheme = slashes == std::string::npos ? "" : url.substr(0, slashes);

@@ -122,7 +122,7 @@ class Daemon {
     const auto mode = static_cast<mode_t>(std::stoul(config_.node_socket_mode, nullptr, 8));
     servers_.push_back(serve_unix(config_.node_socket, mode, node_service_));
     if (!config_.metrics_listen.empty()) metrics_ = std::make_unique<Metrics>(node_, config_.metrics_listen);
-    spdlog::info("ecod of {} is up: federation {} ({}), policy {}{}, applications at {}{}{}", config_.name,
+    spdlog::info("ecod of {} is running: federation {} ({}), policy {}{}, applications at {}{}{}", config_.name,
                  config_.federation.name, config_.federation.mode, config_.policy.name,
                  config_.policy.shadow ? " in shadow mode" : "", config_.node_socket,
                  worker_ ? ", jobs at " + worker_->address() : "",
@@ -130,7 +130,7 @@ class Daemon {
     if (sensors_.read(boot_clock_s()).link_bytes_s) return;
     const std::string interface = sensors_.interface();
     spdlog::warn(
-        "the link speed of {} is not known: this server neither offloads nor takes jobs until "
+        "the link speed of {} is unknown: this server neither offloads nor takes jobs until "
         "telemetry.link_mbit_s is set",
         interface.empty() ? "the network" : interface);
   }
@@ -173,7 +173,7 @@ class Daemon {
       node_.set_policy(read);
       spdlog::info("SIGHUP: the policy is {}{}", read.policy.name, read.policy.shadow ? " in shadow mode" : "");
     } catch (const ConfigError& error) {
-      spdlog::error("SIGHUP: {}; the policy stays as it was", error.what());
+      spdlog::error("SIGHUP: {}; the policy is unchanged", error.what());
     }
   }
 
@@ -182,7 +182,7 @@ class Daemon {
   }
 
   int stop(int signal) {
-    spdlog::info("{}: ecod of {} ends", strsignal(signal), config_.name);
+    spdlog::info("{}: ecod of {} exits", strsignal(signal), config_.name);
     metrics_.reset();
     for (auto& server : servers_) server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(100));
     servers_.clear();

@@ -20,26 +20,29 @@ namespace {
 constexpr const char* examples = R"(Examples:
   ecod --config /etc/ecod.toml
   ecod --print-config > /etc/ecod.toml          every key with its default, to edit
-  ecod --config /etc/ecod.toml --print-config   what holds, and whether the file is right
+  ecod --config /etc/ecod.toml --print-config   check the file and print the resulting configuration
   ecod worker --scratch /var/tmp/ecod           plain remote compaction, no federation
-SIGHUP reads the [policy] section anew; SIGTERM ends it, and another server is the master at once.)";
+SIGHUP reloads the [policy] section. SIGTERM ends ecod; if it was the master, another server takes over at once.)";
 
 void add_worker(CLI::App& app, eco::WorkerOptions& options) {
-  app.add_option("--listen", options.listen, "HOST:PORT; beyond loopback it wants TLS")->capture_default_str();
-  app.add_option("--data-port", options.data_port, "for the jobs' tables, at the same host; 0: a free one")
+  app.add_option("--listen", options.listen, "HOST:PORT for jobs; addresses beyond loopback require TLS")
+      ->capture_default_str();
+  app.add_option("--data-port", options.data_port, "port for the jobs' tables on the same host; 0: a free port")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  app.add_option("--scratch", options.scratch, "folder of its own, with room for the outputs of all slots")->required();
-  app.add_option("--slots", options.slots, "jobs at a time")->capture_default_str();
-  app.add_option("--queue", options.queue_max, "jobs that wait for a slot; further ones are refused")
+  app.add_option("--scratch", options.scratch,
+                 "folder that only this worker uses, with room for the outputs of all slots")
+      ->required();
+  app.add_option("--slots", options.slots, "jobs that run at the same time")->capture_default_str();
+  app.add_option("--queue", options.queue_max, "jobs that may wait for a slot; further jobs are refused")
       ->capture_default_str();
-  app.add_option("--nice", options.nice, "added to the niceness of the jobs' processes")->capture_default_str();
-  app.add_option("--cgroup", options.cgroup, "folder of a cgroup (v2) that the jobs' processes are put into");
-  app.add_option("--job-cpu-s-max", options.job_cpu_s_max, "a job that used more is ended; 0: no limit")
+  app.add_option("--nice", options.nice, "added to the nice value of the jobs' processes")->capture_default_str();
+  app.add_option("--cgroup", options.cgroup, "folder of the cgroup (v2) in which the jobs' processes run");
+  app.add_option("--job-cpu-s-max", options.job_cpu_s_max, "a job that uses more CPU seconds is stopped; 0: no limit")
       ->capture_default_str();
-  app.add_option("--ca", options.tls.ca, "PEM: who may send jobs");
-  app.add_option("--certificate", options.tls.certificate, "PEM: of this server");
-  app.add_option("--key", options.tls.key, "PEM: of this server");
+  app.add_option("--ca", options.tls.ca, "PEM file with the authority whose certificates may send jobs");
+  app.add_option("--certificate", options.tls.certificate, "PEM file with this server's certificate");
+  app.add_option("--key", options.tls.key, "PEM file with this server's private key");
   app.add_option_function<std::vector<std::string>>(
       "--shared-directory",
       [&options](const std::vector<std::string>& pairs) {
@@ -50,8 +53,8 @@ void add_worker(CLI::App& app, eco::WorkerOptions& options) {
           options.shared[pair.substr(0, equals)] = pair.substr(equals + 1);
         }
       },
-      "PRIMARY=HERE: where this server sees a primary's folder (NFS); its tables then need no stream");
-  app.add_option("--token", options.token, "what a job must bring")->envname("ECO_TOKEN");
+      "PRIMARY=HERE: path of a primary's folder on this server (NFS); its tables are then read and written there");
+  app.add_option("--token", options.token, "token that a job must present")->envname("ECO_TOKEN");
 }
 
 // Waits for SIGINT or SIGTERM.
@@ -88,18 +91,18 @@ int run_federated(const std::string& file, bool print) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"ecod: a server of an eco federation, which shares RocksDB compactions", "ecod"};
+  CLI::App app{"ecod: one server of an eco federation; its servers share RocksDB compactions", "ecod"};
   app.footer(examples);
   app.set_version_flag("--version", EDGEJOULE_VERSION);
   std::string file;
   bool print = false;
-  app.add_option("--config", file, "TOML file; without one, the defaults hold");
-  app.add_flag("--print-config", print, "print the configuration, annotated, and end");
+  app.add_option("--config", file, "TOML file; default: all keys have their defaults");
+  app.add_flag("--print-config", print, "print the annotated configuration and exit");
   eco::WorkerOptions options;
-  auto* worker = app.add_subcommand("worker", "compacts for other servers' databases; without a federation");
+  auto* worker = app.add_subcommand("worker", "compact for other servers' databases, without a federation");
   add_worker(*worker, options);
   bool while_stdin = false;
-  worker->add_flag("--while-stdin", while_stdin, "ends when its standard input does: with who started it");
+  worker->add_flag("--while-stdin", while_stdin, "exit when standard input closes, so that it ends with its parent");
   int fd = -1, data_fd = -1;
   std::string scratch;
   auto* job = app.add_subcommand("job")->group("");  // internal: the process of one job

@@ -53,7 +53,7 @@ class Source final : public prometheus::Collectable {
     page.add("ecod_is_master", "this server is the master", gauge, view.master() == view.server());
     page.add("ecod_master_is_heard", "a master is known", gauge, !view.master().empty());
     page.add("ecod_epoch", "of the newest known master", gauge, static_cast<double>(view.epoch()));
-    page.add("ecod_table_age_seconds", "since the master's last word", gauge,
+    page.add("ecod_table_age_seconds", "since the master's last message", gauge,
              view.table_age_s() < 1e6 ? std::optional(view.table_age_s()) : std::nullopt);
     page.add("ecod_servers_alive", "with messages in time", gauge, alive);
     page.add("ecod_servers_taking_jobs", "that take a job now", gauge, taking);
@@ -94,13 +94,13 @@ class Source final : public prometheus::Collectable {
     add("ecod_placements_by_total", "who decided", counts.placements_by_master, {{"by", "master"}});
     add("ecod_placements_by_total", "", counts.placements_without_master, {{"by", "without the master"}});
     add("ecod_decided_for_others_total", "as the master", counts.decided_for_others);
-    add("ecod_stale_masters_refused_total", "answers and tables of an earlier epoch", counts.stale_refused);
+    add("ecod_stale_masters_refused_total", "answers and tables from an earlier epoch", counts.stale_refused);
     add("ecod_reports_total", "jobs that applications reported", counts.reports);
-    add("ecod_fell_back_total", "of them, offloaded in vain", counts.fell_back);
+    add("ecod_fell_back_total", "of them, offloaded without success", counts.fell_back);
     add("ecod_tables_bytes_total", "of tables, moved for this server's jobs elsewhere", counts.bytes_moved,
         {{"by", "stream"}});
     add("ecod_tables_bytes_total", "", counts.bytes_shared, {{"by", "shared folder"}});
-    add("ecod_shared_jobs_total", "whose tables went by a shared folder", counts.jobs_shared);
+    add("ecod_shared_jobs_total", "whose tables went through a shared folder", counts.jobs_shared);
     add("ecod_federation_errors_total", "requests to the master that failed", counts.federation_errors);
   }
 

@@ -72,7 +72,7 @@ class NatsFederation final : public Federation {
 
   void beat(const proto::ServerState& own) override {
     expire_lease();
-    if (given_up()) connect_again();
+    if (given_up()) reconnect();
     if (!connected() || !buckets_ready()) return;
     if (federation_.candidate) settle_mastership();
     put_own(own);
@@ -89,14 +89,14 @@ class NatsFederation final : public Federation {
     const auto answer = ask("place.", request.SerializeAsString(), timeout_s);
     if (!answer) return Error{answer.error()};
     proto::Placement placement;
-    if (answer->empty() || !parse(*answer, placement)) return Error{"the master is none any more"};
+    if (answer->empty() || !parse(*answer, placement)) return Error{"this server is no longer the master"};
     return placement;
   }
 
   [[nodiscard]] Result<> report(const proto::JobReport& report) override {
     const auto answer = ask("report.", report.SerializeAsString(), 0.5);
     if (!answer) return Error{answer.error()};
-    if (answer->empty()) return Error{"the master is none any more"};
+    if (answer->empty()) return Error{"this server is no longer the master"};
     return Done{};
   }
 
@@ -227,10 +227,10 @@ class NatsFederation final : public Federation {
     return natsConnection_Status(link()->connection.get()) == NATS_CONN_STATUS_CLOSED;
   }
 
-  void connect_again() {
-    complain("connection", secure_ ? "it failed, and ecod tries again: is tls.ca the authority of NATS' certificate, "
-                                     "and does NATS know the one of tls.certificate?"
-                                   : "it failed, and ecod tries again");
+  void reconnect() {
+    complain("connection", secure_ ? "it failed and is retried: did tls.ca sign NATS' certificate, and does "
+                                     "NATS trust the authority of tls.certificate?"
+                                   : "it failed and is retried");
     {
       const std::scoped_lock lock(settings_mutex_);
       settings_.reset();
@@ -265,7 +265,7 @@ class NatsFederation final : public Federation {
     if (bucket) return Done{};
     const std::string name = bucket_name(which);
     kvConfig config;
-    if (kvConfig_Init(&config) != NATS_OK) return Error{"NATS: no bucket can be described"};
+    if (kvConfig_Init(&config) != NATS_OK) return Error{"NATS: cannot create the bucket's configuration"};
     config.Bucket = name.c_str();
     config.History = 1;
     config.TTL = ttl_ms * 1'000'000;
@@ -310,7 +310,7 @@ class NatsFederation final : public Federation {
     if (status != NATS_OK) return Error{fmt::format("NATS: {}", natsStatus_GetText(status))};
     const std::string_view value(static_cast<const char*>(kvEntry_Value(found)),
                                  static_cast<std::size_t>(kvEntry_ValueLen(found)));
-    if (!parse(value, kept.settings)) return Error{"NATS: the settings that it keeps cannot be read"};
+    if (!parse(value, kept.settings)) return Error{"NATS: the stored settings cannot be read"};
     kept.at = kvEntry_Revision(found);
     return kept;
   }
@@ -319,7 +319,7 @@ class NatsFederation final : public Federation {
     const std::scoped_lock lock(settings_mutex_);
     const auto kept = read_settings();
     if (!kept) return Error{kept.error()};
-    if (!newer(settings, kept->settings)) return Error{"somebody else changed the settings meanwhile"};
+    if (!newer(settings, kept->settings)) return Error{"another server changed the settings at the same time"};
     const std::string bytes = settings.SerializeAsString();
     const auto length = static_cast<int>(bytes.size());
     std::uint64_t at = 0;
@@ -337,7 +337,7 @@ class NatsFederation final : public Federation {
     member_->heard_settings(*kept);
     const proto::Settings own = member_->settings();
     if (!newer(own, *kept)) return;
-    spdlog::warn("NATS: the settings that it keeps are older than those that {} obeys: it is given these", server_);
+    spdlog::warn("NATS: the stored settings are older than those of {} and are replaced", server_);
     if (const auto written = replace_settings(own); !written) complain("settings", written.error());
   }
 
@@ -360,8 +360,8 @@ class NatsFederation final : public Federation {
     lease_s_ = static_cast<double>(kvStatus_TTL(asked)) * 1e-9;
     const double wanted_s = static_cast<double>(federation_.lease_ms) * 1e-3;
     if (std::abs(lease_s_ - wanted_s) > 1e-3)
-      spdlog::warn("NATS: the bucket {} was made with a lease of {:g} s: that holds, not lease_ms = {}",
-                   bucket_name("lease"), lease_s_, federation_.lease_ms);
+      spdlog::warn("NATS: the bucket {} has a lease of {:g} s, which overrides lease_ms = {}", bucket_name("lease"),
+                   lease_s_, federation_.lease_ms);
     return lease_s_ > 0;
   }
 
@@ -382,7 +382,7 @@ class NatsFederation final : public Federation {
   void expire_lease() {
     const std::scoped_lock lock(mutex_);
     if (epoch_ == 0 || boot_clock_s() < lease_until_s_) return;
-    spdlog::warn("the lease could not be renewed in time: {} is the master no more", server_);
+    spdlog::warn("the lease could not be renewed in time: {} is no longer the master", server_);
     epoch_ = 0;
   }
 
@@ -407,7 +407,7 @@ class NatsFederation final : public Federation {
     const auto ours = our_revision();
     if (!ours) return;
     if (*ours == 0) {
-      spdlog::warn("the lease is no longer its own: {} is the master no more", server_);
+      spdlog::warn("another server holds the lease: {} is no longer the master", server_);
       const std::scoped_lock lock(mutex_);
       epoch_ = 0;
     } else {
@@ -505,7 +505,7 @@ class NatsFederation final : public Federation {
       const std::scoped_lock lock(mutex_);
       master = master_;
     }
-    if (master.empty()) return Error{"no master is known"};
+    if (master.empty()) return Error{"no known master"};
     natsMsg* answer = nullptr;
     const auto timeout_ms = std::max<std::int64_t>(1, static_cast<std::int64_t>(timeout_s * 1e3));
     const natsStatus status =
@@ -513,7 +513,7 @@ class NatsFederation final : public Federation {
                                bytes.data(), static_cast<int>(bytes.size()), timeout_ms);
     const Message message(answer);
     if (status == NATS_TIMEOUT) return Error{"the master did not answer in time"};
-    if (status != NATS_OK) return Error{fmt::format("the master is not reached ({})", natsStatus_GetText(status))};
+    if (status != NATS_OK) return Error{fmt::format("the master is unreachable ({})", natsStatus_GetText(status))};
     return std::string(bytes_of(answer));
   }
 

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t unsent_max = 1000;
 
 std::string why_ambiguous(const proto::ServerState& state) {
-  return fmt::format("two servers have this name ({} and {}): no jobs are placed there until one is renamed",
-                     state.address(), state.twin_address());
+  return fmt::format("two servers have this name ({} and {}): they get no jobs until one is renamed", state.address(),
+                     state.twin_address());
 }
 
 SchedulerOptions scheduler_options(const Config& config) {
@@ -228,7 +228,7 @@ Result<proto::Placement> Node::ask_master(const proto::PlaceRequest& request, do
       federation_.place(request, std::min(timeout_s, static_cast<double>(config_.federation.place_timeout_ms) * 1e-3));
   if (answer && answer->epoch() < epoch_) {
     count([](NodeCounts& counts) { ++counts.stale_refused; });
-    return Error{fmt::format("{} answered as the master of epoch {}, but epoch {} has begun", answer->decided_by(),
+    return Error{fmt::format("{} answered as the master of epoch {}, but the epoch is now {}", answer->decided_by(),
                              answer->epoch(), epoch_.load())};
   }
   return answer;
@@ -240,7 +240,7 @@ proto::Placement Node::place_somehow(const proto::PlaceRequest& request, double 
   {
     const std::scoped_lock lock(mutex_);
     if (const double left_s = backoff_.all_left_s(now_s_()); left_s > 0)
-      return stay(fmt::format("jobs failed at one worker after the other: none is asked for {:.0f} s", left_s));
+      return stay(fmt::format("jobs failed at several workers in a row: offloading pauses for {:.0f} s", left_s));
   }
   const auto standing = federation_.standing();
   if (standing.master) {
@@ -249,7 +249,7 @@ proto::Placement Node::place_somehow(const proto::PlaceRequest& request, double 
     return placement;
   }
   if (auto placement = stay_by_own_model(request, now.policy, log)) return *placement;
-  std::string why = "no master is known";
+  std::string why = "no known master";
   if (master_is_heard()) {
     const auto placement = ask_master(request, timeout_s);
     if (placement) {
@@ -269,7 +269,7 @@ proto::Placement Node::place_somehow(const proto::PlaceRequest& request, double 
   }
   const double age_max_s = static_cast<double>(config_.federation.table_age_max_ms) * 1e-3;
   if (table_age_s > age_max_s)
-    return stay(fmt::format("{}, and there is no server table of the last {:.0f} s", why, age_max_s));
+    return stay(fmt::format("{}, and no server table from the last {:.0f} s", why, age_max_s));
   auto placement = decide_here(request, now, last_table_alive_s(), config_.name + " (without the master)", epoch_, log);
   placement.set_reason(fmt::format("{} ({})", placement.reason(), why));
   return placement;
@@ -278,19 +278,19 @@ proto::Placement Node::place_somehow(const proto::PlaceRequest& request, double 
 proto::Placement Node::place(proto::PlaceRequest request, double timeout_s) {
   const double began_s = now_s_();
   request.set_server(config_.name);
-  std::string left_alone;
-  for (const auto& name : request.avoid()) left_alone += fmt::format("; {} refused jobs of this database", name);
+  std::string avoided;
+  for (const auto& name : request.avoid()) avoided += fmt::format("; {} refused jobs of this database", name);
   {
     const std::scoped_lock lock(mutex_);
     for (auto& name : backoff_.avoided(began_s)) {
-      left_alone += fmt::format("; {} is {}", name, why_left_alone(name));
+      avoided += fmt::format("; {} gets {}", name, backoff_reason(name));
       request.add_avoid(std::move(name));
     }
   }
   proto::LoggedDecision log;
   log.set_at_s(unix_time_s());
   auto placement = place_somehow(request, timeout_s, log);
-  if (!placement.offload()) placement.set_reason(placement.reason() + left_alone);
+  if (!placement.offload()) placement.set_reason(placement.reason() + avoided);
   if (placement.offload() && !placement.shadow()) {
     const std::scoped_lock lock(mutex_);
     backoff_.began(placement.server(), now_s_());
@@ -356,13 +356,13 @@ void Node::learn_reachability(const proto::JobReport& report) {
   const bool failed = outcome.starts_with("fell back");
   if (!failed || report.cancelled() || report.job_refused()) return;
   backoff_.failed(report.server(), report.wasted_s(), now_s_());
-  spdlog::warn("{} is left alone for {:.0f} s: {}", report.server(), backoff_.left_s(report.server(), now_s_()),
+  spdlog::warn("{} gets no jobs for {:.0f} s: {}", report.server(), backoff_.left_s(report.server(), now_s_()),
                outcome);
 }
 
 // The caller holds mutex_.
-std::string Node::why_left_alone(const std::string& server) const {
-  return fmt::format("left alone for {:.0f} s: {} jobs failed there in a row", backoff_.left_s(server, now_s_()),
+std::string Node::backoff_reason(const std::string& server) const {
+  return fmt::format("no jobs for {:.0f} s: {} jobs failed there in a row", backoff_.left_s(server, now_s_()),
                      backoff_.failures(server));
 }
 
@@ -373,7 +373,7 @@ void Node::log_kept(const proto::JobReport& report) {
   log.mutable_request()->set_server(config_.name);
   log.mutable_request()->set_job(report.job());
   *log.mutable_request()->mutable_features() = report.features();
-  log.mutable_placement()->set_reason("the application keeps it: " + report.kept());
+  log.mutable_placement()->set_reason("the application does not offload it: " + report.kept());
   log.mutable_placement()->set_decided_by("the application");
   log_.add(std::move(log));
 }
@@ -632,8 +632,8 @@ Result<> Node::kill(bool local_only) {
   const auto saved = state_.change([&](proto::SavedState& state) { state.set_local_only_here(here); });
   if (here)
     return Error{fmt::format(
-        "{0} compacts for itself now, but the other servers were not reached: {1}. Repeat `ecoctl kill` when they "
-        "can be, or end it by `ecoctl resume` at {0}",
+        "{0} compacts for itself now, but the other servers were unreachable: {1}. Repeat `ecoctl kill` when they "
+        "are reachable, or run `ecoctl resume` on {0}",
         config_.name, changed.error())};
   return saved;
 }
@@ -668,14 +668,13 @@ proto::FederationView Node::view() {
       line.set_alive(servers[i].alive);
       line.set_why_not(why_not(servers[i], now.policy.busy_max));
       if (!line.state().twin_address().empty()) line.set_why_not(why_ambiguous(line.state()));
-      if (line.state().has_left_s())
-        line.set_why_not(fmt::format("left (said goodbye {:.0f} s ago)", line.state().left_s()));
+      if (line.state().has_left_s()) line.set_why_not(fmt::format("left {:.0f} s ago", line.state().left_s()));
       line.set_takes_jobs(servers[i].takes_jobs(now.policy.busy_max));
       const std::scoped_lock lock(mutex_);
       const double left_s = backoff_.left_s(servers[i].name, now_s_());
       if (!line.takes_jobs() || left_s <= 0) continue;
       line.set_takes_jobs(false);
-      line.set_why_not(why_left_alone(servers[i].name));
+      line.set_why_not(backoff_reason(servers[i].name));
     }
   });
   return view;

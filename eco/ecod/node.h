@@ -122,7 +122,7 @@ class Node final : public Member {
   void learn_remote(const proto::JobReport& report);
   void warn_of_twins();
   [[nodiscard]] bool is_known(const std::string& server);
-  [[nodiscard]] std::string why_left_alone(const std::string& server) const;
+  [[nodiscard]] std::string backoff_reason(const std::string& server) const;
   void log_kept(const proto::JobReport& report);
   void send_reports();
   void count(const std::function<void(NodeCounts&)>& change);

@@ -20,7 +20,7 @@ NodeWorker::NodeWorker(const Config& config, Node& node)
       config_(config.worker),
       rocksdb_(config_.rocksdb.empty() ? fmt::format("{}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH)
                                        : config_.rocksdb),
-      told_s_(5e-3 * static_cast<double>(config.federation.beat_ms)) {
+      report_duration_s_(5e-3 * static_cast<double>(config.federation.beat_ms)) {
   WorkerOptions options;
   options.listen = config_.listen;
   options.data_port = static_cast<int>(config_.data_port);
@@ -44,7 +44,7 @@ NodeWorker::NodeWorker(const Config& config, Node& node)
 
 std::string NodeWorker::admit(const proto::Start& start) {
   if (start.epoch() < node_.epoch())
-    return fmt::format("a master of epoch {} placed it, and epoch {} has begun", start.epoch(), node_.epoch());
+    return fmt::format("a master of epoch {} placed it, but the epoch is now {}", start.epoch(), node_.epoch());
   const double now_s = boot_clock_s(), compute_s = node_.predict_guest(start.features()).compute_s.mean;
   const std::scoped_lock lock(mutex_);
   tokens_.emplace_back(now_s, start.token());
@@ -67,7 +67,7 @@ WorkerLoad NodeWorker::load() {
   load.address = address_, load.rocksdb = rocksdb_, load.slots = static_cast<std::uint32_t>(config_.slots);
   load.jobs = worker_->jobs();
   const std::scoped_lock lock(mutex_);
-  while (!tokens_.empty() && now_s - tokens_.front().first > told_s_) tokens_.pop_front();
+  while (!tokens_.empty() && now_s - tokens_.front().first > report_duration_s_) tokens_.pop_front();
   for (const auto& [at_s, token] : tokens_) load.tokens.push_back(token);
   if (load.jobs == 0) begun_.clear();  // aborted jobs never finish
   for (const Begun& begun : begun_) load.jobs_s = std::max(load.jobs_s, begun.ends_s - now_s);

@@ -33,7 +33,7 @@ class NodeWorker {
   Node& node_;
   const WorkerConfig config_;
   const std::string rocksdb_;
-  const double told_s_;  // a job's token is reported for this long: some beats
+  const double report_duration_s_;  // a job's token is reported for this long: some beats
   std::mutex mutex_;
   std::deque<std::pair<double, std::string>> tokens_;  // with arrival times
   std::deque<Begun> begun_;

@@ -33,10 +33,10 @@ std::optional<double> number_of(const fs::path& file) {
   return text ? number(*text) : std::nullopt;
 }
 
-std::vector<std::string> words(const std::string& line) {
+std::vector<std::string> fields_of(const std::string& line) {
   std::istringstream in(line);
   std::vector<std::string> out;
-  for (std::string word; in >> word;) out.push_back(word);
+  for (std::string field; in >> field;) out.push_back(field);
   return out;
 }
 
@@ -58,7 +58,7 @@ std::optional<std::pair<double, double>> bytes_of(const fs::path& root, const st
   for (std::string line; std::getline(in, line);) {
     const auto colon = line.find(':');
     if (colon == std::string::npos) continue;
-    const auto name = words(line.substr(0, colon)), fields = words(line.substr(colon + 1));
+    const auto name = fields_of(line.substr(0, colon)), fields = fields_of(line.substr(colon + 1));
     if (name.size() != 1 || name[0] != interface || fields.size() < 9) continue;
     const auto received = number(fields[0]), sent = number(fields[8]);
     if (received && sent) return std::pair{*received, *sent};
@@ -96,7 +96,7 @@ std::optional<double> CpuUse::busy_s() const {
   const auto text = text_of(below(root_, cgroup_.empty() ? fs::path("/proc/stat") : cgroup_ / "cpu.stat"));
   std::istringstream in(text.value_or(""));
   for (std::string line; std::getline(in, line);) {
-    const auto fields = words(line);
+    const auto fields = fields_of(line);
     if (!cgroup_.empty() && fields.size() == 2 && fields[0] == "usage_usec") {
       const auto used = number(fields[1]);
       return used ? std::optional(*used * 1e-6) : std::nullopt;
@@ -121,10 +121,11 @@ std::optional<double> CpuUse::cores() const {
   for (std::string line; std::getline(in, line);)
     if (line.starts_with("cpu") && line.size() > 3 && line[3] != ' ') ++all;
   if (!cgroup_.empty()) {
-    std::vector<std::string> quota = words(text_of(below(root_, cgroup_ / "cpu.max")).value_or(""));
+    std::vector<std::string> quota = fields_of(text_of(below(root_, cgroup_ / "cpu.max")).value_or(""));
     if (version_1())
       for (const char* file : {"cpu.cfs_quota_us", "cpu.cfs_period_us"})
-        for (auto& word : words(text_of(below(root_, cgroup_ / file)).value_or(""))) quota.push_back(std::move(word));
+        for (auto& field : fields_of(text_of(below(root_, cgroup_ / file)).value_or("")))
+          quota.push_back(std::move(field));
     if (quota.size() != 2) return std::nullopt;
     const auto used = number(quota[0]), period = number(quota[1]);
     if (used && *used > 0 && period && *period > 0) return all > 0 ? std::min(all, *used / *period) : *used / *period;
@@ -138,12 +139,12 @@ std::string NetworkUse::interface() const {
   if (!named_.empty()) return named_;
   std::istringstream in(text_of(below(root_, "/proc/net/route")).value_or(""));
   for (std::string line; std::getline(in, line);) {
-    const auto fields = words(line);
+    const auto fields = fields_of(line);
     if (fields.size() >= 8 && fields[1] == "00000000" && fields[7] == "00000000") return fields[0];
   }
   std::istringstream in6(text_of(below(root_, "/proc/net/ipv6_route")).value_or(""));
   for (std::string line; std::getline(in6, line);) {
-    const auto fields = words(line);
+    const auto fields = fields_of(line);
     if (fields.size() == 10 && fields[1] == "00" && fields[9] != "lo") return fields[9];
   }
   return "";

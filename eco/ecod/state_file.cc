@@ -36,7 +36,8 @@ StateFile::StateFile(const std::filesystem::path& directory) : file_(directory /
   std::ifstream in(file_, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in || !state_.ParseFromString(text))
-    throw std::runtime_error(fmt::format("{}: is no state of ecod; remove it to begin anew", file_.string()));
+    throw std::runtime_error(
+        fmt::format("{}: is not a state file of ecod; remove it to start without state", file_.string()));
 }
 
 proto::SavedState StateFile::get() const {

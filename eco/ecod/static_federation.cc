@@ -22,7 +22,7 @@ void set_deadline(grpc::ClientContext& context, double seconds) {
 
 Error unreached(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return {"the master did not answer in time"};
-  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) return {"the master is not reached"};
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) return {"the master is unreachable"};
   return {fmt::format("the master: {}", status.error_message())};
 }
 
@@ -58,7 +58,7 @@ Result<proto::Settings> StaticMaster::change(const proto::Settings& settings) {
     *state.mutable_settings() = changed;
   });
   if (!saved) return Error{saved.error()};
-  if (!newest) return Error{"somebody else changed the settings meanwhile"};
+  if (!newest) return Error{"another server changed the settings at the same time"};
   return changed;
 }
 
@@ -72,7 +72,7 @@ void StaticMember::beat(const proto::ServerState& own) {
   const auto status = stub_->Beat(&context, own, &table);
   if (status.ok() != was_reached_) {
     if (status.ok())
-      spdlog::info("the master is reached");
+      spdlog::info("the master is reachable");
     else
       spdlog::warn("{}: {}", unreached(status).what, status.error_message());
   }

@@ -19,8 +19,8 @@ void Tracker::heard(const proto::ServerState& state, double now_s) {
   const auto [at, is_new] = index_.try_emplace(state.name(), entries_.size());
   if (is_new) entries_.emplace_back(), servers_.emplace_back();
   Entry& entry = entries_[at->second];
-  const bool again = !is_new && state.address() == entry.state.address() && state.beat() == entry.state.beat();
-  if (again) return;
+  const bool repeated = !is_new && state.address() == entry.state.address() && state.beat() == entry.state.beat();
+  if (repeated) return;
   if (!is_new && state.instance() != entry.state.instance()) note_namesake(entry, state, entry.state, now_s);
   entry.state = state;
   entry.state.clear_age_s();

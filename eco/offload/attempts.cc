@@ -109,7 +109,7 @@ void Attempts::begin(const std::string& id, const std::string& server, RemoteJob
 
 std::shared_ptr<grpc::Channel> Attempts::channel(const std::string& address) {
   if (settings_.tls.none() && !is_loopback(address))
-    throw NotOffloadable{address + ": beyond loopback a worker wants TLS"};
+    throw NotOffloadable{address + ": beyond loopback a worker requires TLS"};
   const std::lock_guard lock(mutex_);
   auto& known = channels_[address];
   if (!known) {

@@ -99,8 +99,8 @@ CompactionInput input_of(TextForm form, std::string_view text) {
 // RocksDB reads every member, so each must have its type. names: separated by spaces.
 template <typename Read>
 void expect(const char* names, Read read) {
-  std::istringstream words(names);
-  for (std::string name; words >> name;) read(name.c_str());
+  std::istringstream stream(names);
+  for (std::string name; stream >> name;) read(name.c_str());
 }
 void expect_numbers(Members& members, const char* names) {
   expect(names, [&](const char* name) { (void)members.number<std::uint64_t>(name); });

@@ -47,7 +47,7 @@ std::string first_change(const char* what, const Fields& before, const rocksdb::
                          const std::string& after) {
   if (!status.ok()) return fmt::format("the {} options: {}", what, status.ToString());
   const auto fields = rocksdb_text::fields(after);
-  if (!fields) return fmt::format("the {} options: RocksDB's text of them is malformed", what);
+  if (!fields) return fmt::format("the {} options: RocksDB's serialised form is malformed", what);
   return first_change(before, *fields);
 }
 
@@ -83,7 +83,7 @@ std::string changed_family_option(const Fields& texts, const Objects& objects) {
 
 std::string changed_table_option(const std::string& texts, const rocksdb::TableFactory& format) {
   auto fields = rocksdb_text::fields(texts);
-  if (!fields) return "the table options: their text is malformed";
+  if (!fields) return "the table options: malformed";
   fields->erase("id");
   std::string text;
   const auto status = format.GetOptionString(reading(), &text);

@@ -32,7 +32,7 @@ struct LevelZeroNow {
   double files = 0, memtable = 0;
 };
 
-LevelZeroNow look(rocksdb::DB& db, const std::string& column_family) {
+LevelZeroNow level_zero_now(rocksdb::DB& db, const std::string& column_family) {
   LevelZeroNow now;
   if (column_family == rocksdb::kDefaultColumnFamilyName) {
     std::string text;
@@ -83,7 +83,7 @@ std::string codec_name(rocksdb::CompressionType type) {
 }
 
 void Monitor::on_flush(rocksdb::DB& db, const rocksdb::FlushJobInfo& info) {
-  observe(db, info.cf_name, 1, look(db, info.cf_name).memtable);
+  observe(db, info.cf_name, 1, level_zero_now(db, info.cf_name).memtable);
 }
 
 void Monitor::observe(rocksdb::DB& db, const std::string& column_family, std::uint64_t flushes, double memtable) {
@@ -94,7 +94,7 @@ void Monitor::observe(rocksdb::DB& db, const std::string& column_family, std::ui
 }
 
 LevelZero Monitor::level_zero(rocksdb::DB& db, const std::string& column_family) {
-  const LevelZeroNow now = look(db, column_family);
+  const LevelZeroNow now = level_zero_now(db, column_family);
   observe(db, column_family, 0, now.memtable);
   const std::lock_guard lock(mutex_);
   return {.files = now.files + now.memtable, .files_s = inputs_[{db.GetName(), column_family}].rate.bytes_s() / 1000};

@@ -38,13 +38,12 @@ FixedPlacer::~FixedPlacer() = default;
 
 proto::Placement FixedPlacer::place(const proto::PlaceRequest& request) {
   if (std::ranges::find(request.avoid(), impl_->address) != request.avoid().end())
-    return here(
-        fmt::format("{} refused jobs of this database and is left alone with them for a while", impl_->address));
+    return here(fmt::format("{} refused jobs of this database and gets none of them for a while", impl_->address));
   {
     const std::lock_guard lock(impl_->mutex);
     const double now = now_s(), left_s = impl_->backoff.left_s(impl_->address, now);
     if (left_s > 0)
-      return here(fmt::format("left alone for {:.0f} s: {} jobs failed there in a row", left_s,
+      return here(fmt::format("no jobs for {:.0f} s: {} jobs failed there in a row", left_s,
                               impl_->backoff.failures(impl_->address)));
     impl_->backoff.began(impl_->address, now);
   }

@@ -70,7 +70,7 @@ std::string difference(const T& original, const T& created) {
   config.sanity_level = rocksdb::ConfigOptions::kSanityLevelExactMatch;
   std::string member;
   if (original.AreEquivalent(config, &created, &member)) return "";
-  return fmt::format("does not outlive RocksDB's text of it: its {} changes", member);
+  return fmt::format("changes when RocksDB serialises it: its {} differs", member);
 }
 
 class ObjectCheck {
@@ -111,7 +111,7 @@ class ObjectCheck {
     std::string text = object_text(texts_.family, name);
     created = nullptr;
     if (text.empty() != (original == nullptr))
-      throw NotPortable{fmt::format("its {} is not the one that the column family was opened with", kind)};
+      throw NotPortable{fmt::format("its {} differs from the one with which the column family was opened", kind)};
     if (original != nullptr) accept<T>(kind, text, original, created);
     return text;
   }
@@ -127,8 +127,8 @@ class ObjectCheck {
     if (!is_rocksdb_s(*original)) return "is code of the application, and same_code does not name it";
     Pointer created = nullptr;
     const std::string unknown = create_object<T>(kind, text, created);
-    if (unknown.empty()) return "is registered in this process alone, so that no worker can create it";
-    return "cannot be created from RocksDB's text of it: " + unknown;
+    if (unknown.empty()) return "is registered only in this process, so no worker can create it";
+    return "cannot be created from RocksDB's serialised form: " + unknown;
   }
 
   template <typename T, typename Pointer>
@@ -146,8 +146,7 @@ class ObjectCheck {
   void check_table_format(proto::TableOptions& names) {
     const auto& format = family_.table_factory;
     const auto* original = format == nullptr ? nullptr : format->GetOptions<rocksdb::BlockBasedTableOptions>();
-    if (original == nullptr || !is_rocksdb_s(*format))
-      throw NotPortable{"its tables are not RocksDB's block-based ones"};
+    if (original == nullptr || !is_rocksdb_s(*format)) throw NotPortable{"its tables are not block-based"};
     if (auto why = create_object<rocksdb::TableFactory>("table format", texts_.table, objects_.table_factory);
         !why.empty())
       throw NotPortable{std::move(why)};
@@ -162,7 +161,7 @@ class ObjectCheck {
   static void check_part(const char* kind, const std::shared_ptr<T>& original, const std::shared_ptr<T>& created) {
     if (original == nullptr && created == nullptr) return;
     if (original == nullptr || created == nullptr)
-      throw NotPortable{fmt::format("its {} is not the one that the column family was opened with", kind)};
+      throw NotPortable{fmt::format("its {} differs from the one with which the column family was opened", kind)};
     if (const std::string why = difference(*original, *created); !why.empty())
       throw NotPortable{fmt::format("its {} {} {}", kind, original->Name(), why)};
   }
@@ -176,20 +175,20 @@ class ObjectCheck {
 // Checks for options whose effect an offloaded job lacks.
 void expect_supported(const OpenedWith& opened, const OptionsFile& texts) {
   const auto& family = opened.family;
-  if (family.compaction_style != rocksdb::kCompactionStyleLevel) throw NotPortable{"it is no leveled compaction"};
+  if (family.compaction_style != rocksdb::kCompactionStyleLevel) throw NotPortable{"it is not a leveled compaction"};
   if (family.comparator->timestamp_size() > 0) throw NotPortable{"it has timestamps"};
   if (family.sst_partitioner_factory) throw NotPortable{"it has an sst_partitioner_factory"};
   if (option(texts.family, "enable_blob_files") != "false") throw NotPortable{"it has blob files"};
   if (object_text(texts.family, "sst_partitioner_factory") != "")
     throw NotPortable{"it has an sst_partitioner_factory"};
-  if (object_text(texts.db, "file_checksum_gen_factory") != "") throw NotPortable{"it has checksums of whole files"};
+  if (object_text(texts.db, "file_checksum_gen_factory") != "") throw NotPortable{"it uses whole-file checksums"};
   for (const char* name : {"preclude_last_level_data_seconds", "preserve_internal_time_seconds"})
-    if (option(texts.family, name) != "0") throw NotPortable{fmt::format("it keeps the times of its keys ({})", name)};
+    if (option(texts.family, name) != "0") throw NotPortable{fmt::format("it stores the times of keys ({})", name)};
   for (const auto& [name, value] : texts.family)
     if (name.ends_with("_temperature") && value != "kUnknown")
-      throw NotPortable{fmt::format("it tells the temperature of its files ({})", name)};
+      throw NotPortable{fmt::format("it sets the temperature of its files ({})", name)};
   if (family.comparator != opened.default_comparator)
-    throw NotPortable{"its keys are in another order than the default column family's, which a worker opens, too"};
+    throw NotPortable{"its comparator differs from that of the default column family, which a worker also opens"};
 }
 
 }  // namespace

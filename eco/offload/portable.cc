@@ -15,7 +15,7 @@ namespace {
 
 const std::string& option(const rocksdb_text::Fields& options, const char* name) {
   const auto found = options.find(name);
-  if (found == options.end()) throw NotOffloadable{fmt::format("RocksDB does not tell {}", name)};
+  if (found == options.end()) throw NotOffloadable{fmt::format("RocksDB does not report {}", name)};
   return found->second;
 }
 

@@ -26,7 +26,7 @@
 namespace eco {
 namespace {
 
-constexpr std::chrono::milliseconds look{50};
+constexpr std::chrono::milliseconds poll_interval{50};
 constexpr int connect_ms = 500;
 constexpr std::size_t part_bytes = 256 << 10;  // fits in a core's cache from receipt to write
 
@@ -59,7 +59,7 @@ class RemoteJob::Impl {
   ~Impl() { end(); }
 
   Outcome wait() {
-    while (!over(look)) continue;
+    while (!over(poll_interval)) continue;
     end();
     Outcome outcome{.failure = failure_,
                     .result = std::move(*result_.mutable_output()),
@@ -200,13 +200,13 @@ class RemoteJob::Impl {
       case proto::FromWorker::MESSAGE_NOT_SET:
         break;
     }
-    fail("the worker sent what is no message");
+    fail("the worker sent an invalid message");
     return false;
   }
 
   bool reply(bool answered, Stream& stream) {
     if (!answered) {
-      fail("the worker asks for what is not served");
+      fail("the worker requests something that is not served");
       return false;
     }
     // Only for reads: with a data connection its thread changes served_bytes_ while this thread answers lists.

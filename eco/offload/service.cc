@@ -47,7 +47,7 @@ class Service final : public PortableCompactionService, public CompactionService
     if (!same_release(release_, compiled_release()))
       unusable_ = fmt::format("eco was built for RocksDB {}, this is {}", compiled_release(), release_);
     else if (!form_)
-      unusable_ = fmt::format("eco does not know the results of RocksDB {}", release_);
+      unusable_ = fmt::format("eco does not support the compaction results of RocksDB {}", release_);
     if (!settings_.placer) unusable_ = "no placer is given";
   }
 

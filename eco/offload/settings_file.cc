@@ -38,7 +38,7 @@ void read_folder(StrictToml& toml, const char* key, std::string& value) {
   if (!toml.read(key, value) || value.empty()) return;
   std::error_code ignored;
   if (!value.starts_with('/') || !std::filesystem::is_directory(value, ignored))
-    toml.fail(key, "expected the absolute path of a folder that is there");
+    toml.fail(key, "expected the absolute path of an existing folder");
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ Settings read_settings(const std::filesystem::path& file, std::vector<std::strin
   read_milliseconds(toml, "place_timeout_ms", place_timeout_ms);
   read_seconds(toml, "heartbeat_s", settings.heartbeat_s), read_seconds(toml, "standstill_s", settings.standstill_s);
   read_seconds(toml, "job_s_max", settings.job_s_max);
-  toml.retired("hedge_share", "there are no second attempts at late jobs any more", warnings);
+  toml.retired("hedge_share", "second attempts at late jobs were removed", warnings);
   StrictToml tls = toml.table("tls");
   tls.read("ca", settings.tls.ca), tls.read("certificate", settings.tls.certificate), tls.read("key", settings.tls.key);
   tls.done();

@@ -40,24 +40,26 @@ void Staging::remove(const std::string& name) {
 }
 
 IOStatus Staging::adopt(const std::string& name, std::uint64_t bytes) {
-  if (!is_output(name)) return IOStatus::InvalidArgument("no name of an output", name);
+  if (!is_output(name)) return IOStatus::InvalidArgument("not the name of an output", name);
   if (complete_.contains(name) || open_.contains(name)) return IOStatus::InvalidArgument("an output twice", name);
   bytes_shared_ += bytes;
-  if (bytes_ + bytes_shared_ > bytes_max_) return IOStatus::InvalidArgument("more output than the input can make");
+  if (bytes_ + bytes_shared_ > bytes_max_) return IOStatus::InvalidArgument("more output than the input can produce");
   // Opening makes NFS refresh the file's attributes.
   const Fd file(::open((folder_ + '/' + name).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat found {};
-  if (!file || ::fstat(file.get(), &found) != 0) return IOStatus::IOError(name, std::strerror(errno));
-  if (!S_ISREG(found.st_mode) || found.st_nlink != 1) return IOStatus::IOError("no plain file of its own", name);
-  if (static_cast<std::uint64_t>(found.st_size) != bytes) return IOStatus::IOError("another size than told", name);
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return IOStatus::IOError(name, std::strerror(errno));
+  if (!S_ISREG(status.st_mode) || status.st_nlink != 1)
+    return IOStatus::IOError("not a plain file with one link", name);
+  if (static_cast<std::uint64_t>(status.st_size) != bytes)
+    return IOStatus::IOError("a size other than announced", name);
   complete_.insert(name);
   return IOStatus::OK();
 }
 
 IOStatus Staging::receive(const std::string& name, std::uint64_t offset, const rocksdb::Slice& data, bool last,
                           std::string* complete) {
-  if (!is_output(name)) return IOStatus::InvalidArgument("no name of an output", name);
-  if (complete_.contains(name)) return IOStatus::InvalidArgument("more of a complete output", name);
+  if (!is_output(name)) return IOStatus::InvalidArgument("not the name of an output", name);
+  if (complete_.contains(name)) return IOStatus::InvalidArgument("more data for a complete output", name);
   Open& open = open_[name];
   if (!open.file) {
     auto status = files_->NewWritableFile(folder_ + '/' + name, {}, &open.file, nullptr);
@@ -65,7 +67,7 @@ IOStatus Staging::receive(const std::string& name, std::uint64_t offset, const r
   }
   if (offset != open.bytes) return IOStatus::InvalidArgument("a gap in an output", name);
   open.bytes += data.size(), bytes_ += data.size();
-  if (bytes_ > bytes_max_) return IOStatus::InvalidArgument("more output than the input can make");
+  if (bytes_ > bytes_max_) return IOStatus::InvalidArgument("more output than the input can produce");
   if (!data.empty())
     if (auto status = open.file->Append(data, {}, nullptr); !status.ok()) return status;
   if (!last) return IOStatus::OK();

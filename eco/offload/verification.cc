@@ -57,7 +57,7 @@ class Check {
         return table.name + " is newer than the database";
     }
     if (names.size() != tables_.size())
-      return fmt::format("{} tables arrived, it names {}", tables_.size(), names.size());
+      return fmt::format("{} tables arrived, the result lists {}", tables_.size(), names.size());
     return "";
   }
 
@@ -78,21 +78,22 @@ class Check {
   [[nodiscard]] std::string counts() const {
     std::uint64_t bytes = 0, records = 0;
     for (const auto& [name, facts] : tables_) bytes += facts.bytes, records += facts.entries - facts.range_deletions;
-    if (bytes != result_.bytes) return fmt::format("{} bytes arrived, it says {}", bytes, result_.bytes);
-    if (records != result_.records) return fmt::format("{} entries arrived, it says {}", records, result_.records);
+    if (bytes != result_.bytes) return fmt::format("{} bytes arrived, the result states {}", bytes, result_.bytes);
+    if (records != result_.records)
+      return fmt::format("{} entries arrived, the result states {}", records, result_.records);
     for (const auto& table : result_.tables) {
       const TableFacts& facts = tables_.at(table.name);
       if (table.entries.value_or(facts.entries) != facts.entries ||
           table.range_deletions.value_or(facts.range_deletions) != facts.range_deletions)
-        return table.name + " has other entries than it says";
+        return table.name + " has other entries than the result states";
     }
-    const auto &reported = result_.input_records, &counted = expected_.input_records;
-    if (reported && counted && *reported != *counted)
-      return fmt::format("{} entries went in, it says {}", *counted, *reported);
+    const auto &stated = result_.input_records, &counted = expected_.input_records;
+    if (stated && counted && *stated != *counted)
+      return fmt::format("{} entries went in, the result states {}", *counted, *stated);
     const std::uint64_t consumed = result_.records + result_.replaced + result_.expired;
     if (expected_.entries_max && consumed > *expected_.entries_max)
       return fmt::format("{} entries went in at most, {} are accounted for", *expected_.entries_max, consumed);
-    if (const auto& input = counted ? counted : reported;
+    if (const auto& input = counted ? counted : stated;
         input && expected_.accountable && result_.single_delete_mismatches == 0 && consumed != *input)
       return fmt::format("{} entries went in, {} are accounted for", *input, consumed);
     return "";

@@ -11,7 +11,7 @@ namespace {
 
 std::string contents(const std::string& path, const char* what) {
   if (path.empty())
-    throw std::runtime_error(fmt::format("TLS wants a CA, a certificate and a key: no {} is given", what));
+    throw std::runtime_error(fmt::format("TLS requires a CA, a certificate and a key: no {} is given", what));
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) throw std::runtime_error(fmt::format("{}: the {} cannot be read", path, what));

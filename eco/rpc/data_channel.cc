@@ -116,7 +116,7 @@ std::unique_ptr<DataChannel> DataChannel::over(Fd fd, Side side, const std::stri
   if (ssl != nullptr) SSL_set_app_data(ssl, nullptr);
   std::unique_ptr<DataChannel> channel(new DataChannel(std::move(fd), context, ssl));
   if (made) return channel;
-  why = "the data connection's other side does not have its key";
+  why = "the peer of the data connection does not have its key";
   return nullptr;
 }
 

@@ -105,7 +105,7 @@ double Database::bytes_needed() const {
   return needed;
 }
 
-void WriteController::look(const Database& database) {
+void WriteController::observe(const Database& database) {
   constexpr double slower = 0.8, near_stop = 0.6, recovered = 1.4, rate_min = 16 << 10;
   const double files = database.level0_files(), needed = database.bytes_needed();
   const State before = state_;

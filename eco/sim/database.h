@@ -65,7 +65,7 @@ class WriteController {
  public:
   explicit WriteController(const DatabaseOptions& options) : options_(options), rate_(options.delayed_write_rate) {}
 
-  void look(const Database& database);
+  void observe(const Database& database);
   [[nodiscard]] bool stopped() const { return state_ == State::stopped; }
   [[nodiscard]] bool delayed() const { return state_ == State::delayed; }
   [[nodiscard]] double delayed_rate() const { return rate_; }

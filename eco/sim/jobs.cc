@@ -52,7 +52,7 @@ void Jobs::done(std::size_t i, const Task& task) {
 void Jobs::level0_changed(std::size_t i) {
   Node& node = state_.nodes[i];
   node.out.level0_max = std::max(node.out.level0_max, node.database.level0_files());
-  node.writes.look(node.database);
+  node.writes.observe(node.database);
   while (node.database.running() < node.database.running_max()) {
     const auto compaction = node.database.pick();
     if (!compaction) break;
@@ -179,7 +179,7 @@ double Jobs::done_part(std::size_t id) const {
   return (in_s * links_.arrived_part(job.in) + rest_s * rest) / (in_s + rest_s);
 }
 
-void Jobs::look(std::size_t id) {
+void Jobs::poll(std::size_t id) {
   if (state_.jobs[id].over) return;
   if (!state_.jobs[id].cancelled) {
     Patience& patience = state_.patience.at(id);
@@ -192,7 +192,7 @@ void Jobs::look(std::size_t id) {
       return fail(id);
     }
   }
-  state_.push(state_.now_s + look_s, Event::Kind::look, id);
+  state_.push(state_.now_s + poll_s, Event::Kind::poll, id);
 }
 
 void Jobs::abandon(std::size_t id) {

@@ -21,7 +21,7 @@ class Jobs {
   // Call when the request reaches the worker.
   void begin_elsewhere(std::size_t id);
   // Gives the job up if its progress is too slow; otherwise schedules the next check.
-  void look(std::size_t id);
+  void poll(std::size_t id);
   // The offloaded job failed: compacts it at home.
   void fail(std::size_t id);
   // Call when all bytes of a transfer have arrived.

@@ -19,7 +19,7 @@ constexpr char examples[] = R"(Examples:
   eco-sim run experiments/eco-paper/sim/fillrandom.toml
   eco-sim run FILE --policy local --policy eco --seed 7 --duration 60 --json out.json
   eco-sim run FILE --scale high.busy_core_w=1.5
-  eco-sim watts FILE                   does the verdict hold with each tier's watts 50 % lower and higher?)";
+  eco-sim watts FILE                   check the verdict with each tier's watts 50 % lower and higher)";
 
 struct Options {
   std::string file, json, jobs, inputs;
@@ -40,7 +40,7 @@ Spec spec_of(const Options& options, const std::vector<std::string>& further_sca
     spec.policies.clear();
     for (const auto& name : options.policies) {
       auto policy = eco::policy_named(name);
-      if (!policy) throw SpecError(fmt::format("--policy {}: there is none of this name", name));
+      if (!policy) throw SpecError(fmt::format("--policy {}: unknown policy", name));
       policy->read_weight = knobs.read_weight, policy->busy_max = knobs.busy_max;
       spec.policies.push_back(*policy);
     }
@@ -91,7 +91,7 @@ void run(const Options& options) {
              quantile(decisions, 0.99));
   write(options.json, json_of(spec, outcomes).dump(1) + "\n");
   write(options.jobs, jobs_csv(outcomes));
-  write(options.inputs, looks_csv(outcomes));
+  write(options.inputs, input_samples_csv(outcomes));
 }
 
 // Energy per operation of all servers relative to the first policy, in percent, over all seeds.
@@ -140,28 +140,31 @@ int main(int argc, char** argv) {
   CLI::App app("Simulates a federation of RocksDB servers by the policies and predictors of eco.");
   app.footer(examples);
   app.require_subcommand(1);
-  app.set_help_all_flag("--help-all", "the commands' help, too");
+  app.set_help_all_flag("--help-all", "print the help of all commands");
   Options options;
   const auto common = [&](CLI::App* command) {
     command->add_option("file", options.file, "experiment (TOML)")->required();
     command
         ->add_option("--policy", options.policies,
-                     "instead of the file's; may be given again. The first is the one that is compared with")
+                     "policy to use instead of the file's; repeatable. Results are relative to the first")
         ->allow_extra_args(false);
-    command->add_option("--seed", options.seeds, "instead of the file's; may be given again")->allow_extra_args(false);
-    command->add_option("--duration", options.duration_s, "seconds, instead of the file's")->check(CLI::PositiveNumber);
-    command->add_option("--scale", options.scales, "TIER.FIGURE=FACTOR on a figure of the tiers")
+    command->add_option("--seed", options.seeds, "seed to use instead of the file's; repeatable")
+        ->allow_extra_args(false);
+    command->add_option("--duration", options.duration_s, "seconds to simulate instead of the file's")
+        ->check(CLI::PositiveNumber);
+    command->add_option("--scale", options.scales, "TIER.FIGURE=FACTOR: multiply a tier's figure")
         ->allow_extra_args(false);
     command->footer(examples);
   };
   CLI::App* run_command =
-      app.add_subcommand("run", "simulates an experiment with each policy and seed, and prints a table");
+      app.add_subcommand("run", "simulate an experiment with each policy and seed, and print a table");
   common(run_command);
-  run_command->add_option("--json", options.json, "writes each run's figures to this file");
-  run_command->add_option("--jobs", options.jobs, "writes each compaction, and what was predicted, to this file (CSV)");
+  run_command->add_option("--json", options.json, "write the figures of each run to this file");
+  run_command->add_option("--jobs", options.jobs, "write each compaction and its prediction to this file (CSV)");
   run_command->add_option("--inputs", options.inputs,
-                          "writes each look at the input rate, and what was predicted (CSV)");
-  CLI::App* watts_command = app.add_subcommand("watts", "repeats it with each tier's watts 50 % lower and higher");
+                          "write each sample of the input rate and its prediction to this file (CSV)");
+  CLI::App* watts_command =
+      app.add_subcommand("watts", "repeat the experiment with each tier's watts 50 % lower and higher");
   common(watts_command);
   CLI11_PARSE(app, argc, argv);
   try {

@@ -70,7 +70,7 @@ struct LearntJob {
 };
 
 // The application's input between two observations, with its prediction.
-struct InputLook {
+struct InputSample {
   std::string server;
   double at_s = 0, bytes_s = 0, predicted_bytes_s = 0;
 };
@@ -84,7 +84,7 @@ struct Outcome {
   std::vector<float> decision_us;  // CPU time of each decision; the only result that a seed does not reproduce
 
   std::vector<LearntJob> jobs;  // if the experiment records them
-  std::vector<InputLook> looks;
+  std::vector<InputSample> input_samples;
 
   [[nodiscard]] ServerOutcome total() const;
 };

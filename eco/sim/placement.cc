@@ -68,7 +68,7 @@ void Placement::place(std::size_t id, const Decision& decision) {
   const double usual_s = usual(decision.options[job.home].time_s.upper(), expected.upper());
   const Patience::Limits limits{.heartbeat_s = never, .usual_s = usual_s};  // worker_down reports the loss
   state_.patience.emplace(id, Patience(limits, job.features.input_bytes, state_.now_s));
-  state_.push(state_.now_s + look_s, Event::Kind::look, id);
+  state_.push(state_.now_s + poll_s, Event::Kind::poll, id);
 }
 
 void Placement::predict(Job& job) const {

@@ -186,12 +186,12 @@ std::string jobs_csv(const std::vector<Outcome>& outcomes) {
   return text;
 }
 
-std::string looks_csv(const std::vector<Outcome>& outcomes) {
+std::string input_samples_csv(const std::vector<Outcome>& outcomes) {
   std::string text = "policy,seed,server,at_s,bytes_s,predicted_bytes_s\n";
   for (const auto& outcome : outcomes)
-    for (const auto& look : outcome.looks)
-      text += fmt::format("{},{},{},{:.3f},{:.6g},{:.6g}\n", outcome.policy, outcome.seed, look.server, look.at_s,
-                          look.bytes_s, look.predicted_bytes_s);
+    for (const auto& sample : outcome.input_samples)
+      text += fmt::format("{},{},{},{:.3f},{:.6g},{:.6g}\n", outcome.policy, outcome.seed, sample.server, sample.at_s,
+                          sample.bytes_s, sample.predicted_bytes_s);
   return text;
 }
 

@@ -16,7 +16,7 @@ namespace eco::sim {
 
 // CSV with a line per job, or per observation of the input.
 [[nodiscard]] std::string jobs_csv(const std::vector<Outcome>& outcomes);
-[[nodiscard]] std::string looks_csv(const std::vector<Outcome>& outcomes);
+[[nodiscard]] std::string input_samples_csv(const std::vector<Outcome>& outcomes);
 
 // Energy per operation over all servers, in joules.
 [[nodiscard]] double energy_per_op(const ServerOutcome& outcome);

@@ -75,8 +75,8 @@ class Simulation {
       case Event::Kind::place:
         jobs_.begin_elsewhere(event.id);
         break;
-      case Event::Kind::look:
-        jobs_.look(event.id);
+      case Event::Kind::poll:
+        jobs_.poll(event.id);
         break;
       case Event::Kind::lost:
         if (!state_.jobs[event.id].over) jobs_.fail(event.id);
@@ -134,10 +134,10 @@ class Simulation {
     const double written = node.app.written_bytes - node.beat_written;
     if (node.input.known() && passed > 0) node.out.input.add(node.input.bytes_s(), written / passed);
     if (state_.spec.records && node.input.known() && passed > 0)
-      state_.outcome.looks.push_back({.server = node.out.name,
-                                      .at_s = state_.now_s,
-                                      .bytes_s = written / passed,
-                                      .predicted_bytes_s = node.input.bytes_s()});
+      state_.outcome.input_samples.push_back({.server = node.out.name,
+                                              .at_s = state_.now_s,
+                                              .bytes_s = written / passed,
+                                              .predicted_bytes_s = node.input.bytes_s()});
     node.input.observe(state_.now_s, static_cast<std::uint64_t>(node.app.written_bytes));
     if (!node.worker_down) tell(node, state_.table[i], passed);
     node.beat_s = state_.now_s, node.busy_core_s = 0, node.bytes_in = node.bytes_out = 0;

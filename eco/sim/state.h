@@ -26,7 +26,7 @@ namespace eco::sim {
 
 inline constexpr double never = std::numeric_limits<double>::infinity();
 inline constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-inline constexpr double look_s = 0.05;      // between two checks of an offloaded job, as in libeco
+inline constexpr double poll_s = 0.05;      // between two checks of an offloaded job, as in libeco
 inline constexpr char release[] = "8.3.2";  // of RocksDB, on all servers
 
 class Dice {
@@ -125,7 +125,7 @@ struct Node {
 };
 
 struct Event {
-  enum class Kind : std::uint8_t { server, beat, flow, place, look, lost, silence, fault };
+  enum class Kind : std::uint8_t { server, beat, flow, place, poll, lost, silence, fault };
   double at_s;
   std::uint64_t order;
   Kind kind;

@@ -23,8 +23,8 @@ TEST(Check, a_mistake_names_the_place_the_condition_and_the_values) {
   const int jobs = 3;
   EXPECT_EQ(mistake_of([&] { ECO_CHECK(jobs == 3, jobs); }), "");
   const std::string mistake = mistake_of([&] { ECO_CHECK(jobs < 2, jobs, 0.5, std::string("node")); });
-  EXPECT_TRUE(mistake.starts_with("a mistake in eco: check_test.cc:")) << mistake;
-  EXPECT_TRUE(mistake.ends_with("does not hold: jobs < 2; jobs, 0.5, std::string(\"node\") = 3, 0.5, \"node\""))
+  EXPECT_TRUE(mistake.starts_with("internal error in eco: check_test.cc:")) << mistake;
+  EXPECT_TRUE(mistake.ends_with("assertion failed: jobs < 2; jobs, 0.5, std::string(\"node\") = 3, 0.5, \"node\""))
       << mistake;
 }
 

@@ -70,4 +70,4 @@ eco_mutant(a_slow_begin_is_taken_for_the_speed patience.cc "elapsed_s = now_s - 
 
 # By an assertion, not by a test's comparison.
 eco_mutant(options_name_another_server policy.cc "option{.server = i," "option{.server = i + 1,"
-  MESSAGE "a mistake in eco: .*options.i..server == i")
+  MESSAGE "internal error in eco: .*options.i..server == i")

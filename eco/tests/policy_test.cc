@@ -204,7 +204,7 @@ TEST(Policies, none_offloads_from_a_server_that_knows_nothing_of_compactions) {
   Federation federation;
   federation.servers[Federation::home].model = eco::CompactionModel();
   for (const auto& policy : all_policies()) EXPECT_EQ(federation.place(policy), "") << policy;
-  EXPECT_EQ(federation.decide("eco").reason, "nothing is known yet of compactions here");
+  EXPECT_EQ(federation.decide("eco").reason, "no compaction has been measured here yet");
   EXPECT_EQ(federation.place("static:high"), "high");
 }
 

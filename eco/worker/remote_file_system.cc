@@ -18,8 +18,8 @@ using rocksdb::Slice;
 constexpr std::uint64_t read_ahead_bytes = 2 << 20;
 constexpr std::size_t message_bytes_max = 1 << 20;
 
-IOStatus lost() { return IOStatus::IOError("the primary is gone"); }
-IOStatus read_only(const std::string& path) { return IOStatus::NotSupported("a job does not write here", path); }
+IOStatus lost() { return IOStatus::IOError("the connection to the primary is lost"); }
+IOStatus read_only(const std::string& path) { return IOStatus::NotSupported("a job may not write here", path); }
 IOStatus absent(const std::string& path) { return IOStatus::PathNotFound(path); }
 
 bool is_table(const std::string& name) { return name.ends_with(".sst"); }
@@ -39,9 +39,9 @@ class Window {
     if (!here_) {
       auto answer = primary.wait(answer_);
       if (!answer) return lost();
-      if (answer->has_missing()) return IOStatus::PathNotFound("the primary does not have it any more");
+      if (answer->has_missing()) return IOStatus::PathNotFound("the primary no longer has it");
       data_ = std::move(*answer->mutable_bytes()->mutable_data());
-      if (data_.size() > asked_) return IOStatus::Corruption("the primary sent more than was asked for");
+      if (data_.size() > asked_) return IOStatus::Corruption("the primary sent more than requested");
       here_ = true;
     }
     const std::size_t at = std::min<std::size_t>(offset - offset_, data_.size());
@@ -190,7 +190,7 @@ class RemoteRandomAccessFile : public rocksdb::FSRandomAccessFile {
   mutable RemoteReader reader_;
 };
 
-// An output: written locally and sent at once, or written to the shared folder and announced. The primary syncs what it
+// An output: written locally and sent at once, or written to the shared folder and announced. The primary syncs its
 // writes; only a file in the shared folder is synced here, at its end.
 class OutputFile : public rocksdb::FSWritableFileOwnerWrapper {
  public:
@@ -466,7 +466,7 @@ IOStatus RemoteFileSystem::GetFileSize(const std::string& path, const IOOptions&
 
 IOStatus RemoteFileSystem::GetFileModificationTime(const std::string& path, const IOOptions&, std::uint64_t*,
                                                    IODebugContext*) {
-  return IOStatus::NotSupported("a job knows no times of files", path);
+  return IOStatus::NotSupported("file times are not available to a job", path);
 }
 
 IOStatus RemoteFileSystem::RenameFile(const std::string& from, const std::string&, const IOOptions&, IODebugContext*) {

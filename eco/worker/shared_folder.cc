@@ -79,7 +79,7 @@ std::unique_ptr<SharedFolder> SharedFolder::open(const proto::Shared& shared, st
   Fd staging = folder_in(database.get(), shared.staging());
   if (!staging) return not_there("the staging folder");
   struct stat found {};
-  if (!plain_file(staging.get(), shared.proof(), found)) return not_there("it is another folder than the primary's");
+  if (!plain_file(staging.get(), shared.proof(), found)) return not_there("it is not the primary's folder");
   return std::unique_ptr<SharedFolder>(new SharedFolder(std::move(database), std::move(staging)));
 }
 

@@ -36,7 +36,7 @@ using Stream = grpc::ServerReaderWriter<proto::FromWorker, proto::FromPrimary>;
 class Scratch {
  public:
   explicit Scratch(fs::path folder) : folder_(std::move(folder)) {
-    if (folder_.empty()) throw std::runtime_error("a worker wants a scratch folder");
+    if (folder_.empty()) throw std::runtime_error("a worker requires a scratch folder");
     fs::create_directories(folder_);
     const std::string lock = folder_ / "lock";
     lock_ = ::open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
@@ -152,9 +152,9 @@ class Worker::Impl final : public proto::Worker::Service {
  public:
   explicit Impl(WorkerOptions options)
       : options_(std::move(options)), scratch_(options_.scratch), slots_(options_.slots, options_.queue_max) {
-    if (options_.slots == 0) throw std::runtime_error("a worker wants at least one slot");
+    if (options_.slots == 0) throw std::runtime_error("a worker requires at least one slot");
     if (options_.tls.none() && !is_loopback(options_.listen))
-      throw std::runtime_error(options_.listen + ": beyond loopback a worker wants TLS (ca, certificate, key)");
+      throw std::runtime_error(options_.listen + ": beyond loopback a worker requires TLS (ca, certificate, key)");
     if (options_.command.empty()) options_.command = {fs::read_symlink("/proc/self/exe").string(), "job"};
     grpc::ServerBuilder builder;
     builder.AddListeningPort(options_.listen, server_credentials(options_.tls), &port_);
@@ -214,7 +214,8 @@ class Worker::Impl final : public proto::Worker::Service {
     return run(context, stream, first);
   }
 
-  // Offers the primary a connection for the tables. False: the primary is gone or sent a wrong answer.
+  // Offers the primary a connection for the tables. False: the connection to the primary is lost or sent a wrong
+  // answer.
   bool connect(Stream& stream, proto::Start& start, Fd& connection) {
     start.clear_data_key();
     start.mutable_shared()->clear_root();

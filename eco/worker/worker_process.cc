@@ -35,16 +35,16 @@ void WorkerProcess::make_room() {
 }
 
 void WorkerProcess::start(const std::string& listen) {
-  std::vector<std::string> words{ecod_, "worker", "--while-stdin", "--listen", listen, "--scratch", scratch_};
-  words.insert(words.end(), arguments_.begin(), arguments_.end());
+  std::vector<std::string> arguments{ecod_, "worker", "--while-stdin", "--listen", listen, "--scratch", scratch_};
+  arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
   if (file_kib_max_ > 0) {
     // With the signal ignored a write fails, as on a full disk.
     const std::string script =
         "trap '' XFSZ; ulimit -f " + std::to_string(2 * file_kib_max_) + "; exec \"$@\"";  // in 512 bytes
-    words.insert(words.begin(), {"/bin/sh", "-c", script, "sh"});
+    arguments.insert(arguments.begin(), {"/bin/sh", "-c", script, "sh"});
   }
   std::vector<char*> raw;
-  for (auto& word : words) raw.push_back(word.data());
+  for (auto& argument : arguments) raw.push_back(argument.data());
   raw.push_back(nullptr);
   int ends[2], life[2];
   if (pipe2(ends, O_CLOEXEC) != 0 || pipe2(life, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");

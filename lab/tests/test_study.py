@@ -409,7 +409,7 @@ def test_lost_rows_end_the_study_and_leave_earlier_results_alone(after_one_run: 
     before = bench.finished()
     tamper_with_sqlite_snapshot(bench, "DELETE FROM usertable WHERE rowid % 2 = 0")
     done = bench("run", "experiment.toml", *ONE, "--set", "design.seed=6")
-    one_line_error(done, 1, "of 5000 operations failed", "READ NOT_FOUND", "no record was found")
+    one_line_error(done, 1, "of 5000 operations failed", "READ NOT_FOUND", "no such record")
     assert (done.stdout + done.stderr).count("READ NOT_FOUND") == 1
     with Store.open(bench.store) as store:
         first, second = store.experiments()

@@ -53,8 +53,8 @@ void card_flush(struct card* card);
 void card_wait(struct card* card, double ns);
 /* Joules so far. */
 double card_energy_j(const struct card* card);
-/* Charges the requests of a text file, one a line: `R sector count`, `W sector count` (sectors of 512 bytes), `F`.
- * 0, or -1 when line_number is none of these or cannot be read. */
+/* Charges the requests of a text file, one per line: `R sector count`, `W sector count` (sectors of 512 bytes), `F`.
+ * Returns 0, or -1 if line_number is not a request or cannot be read. */
 int card_replay(struct card* card, FILE* trace, uint64_t* line_number);
 
 #ifdef __cplusplus

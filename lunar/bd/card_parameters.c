@@ -22,12 +22,12 @@ const struct card_parameters card_sandisk_ultra = {
     .read_request_ns = 850e3 - 1024 * 24.2,
     /* [T2]: 41.3 MB/s */
     .read_byte_ns = 24.2,
-    /* An assumption: nobody published what a small sequential write costs, so the controller is taken to need for a
-     * write request what it needs for a read request. */
+    /* An assumption: the cost of a small sequential write is not published, so the controller is taken to need the
+     * same time for a write request as for a read request. */
     .write_request_ns = 850e3 - 1024 * 24.2,
     /* [T2]: 14.1 MB/s */
     .write_byte_ns = 70.9,
-    /* [PCT]: what is missing to the 1.88 ms of a random write of 4 KiB */
+    /* [PCT]: the rest of the 1.88 ms of a random write of 4 KiB */
     .write_random_ns = 1879e3 - (850e3 - 1024 * 24.2) - 4096 * 70.9,
     /* An assumption: a card without a cache [SD] has written when it is no longer busy, and a flush is a question for
      * its state. A card with a cache would take up to a page's programming; the sensitivity table has a row for it. */

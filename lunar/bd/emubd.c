@@ -166,7 +166,7 @@ void emubd_set_bad(struct emubd* bd, uint32_t sector, uint8_t bad) { bd->bad[sec
 
 static int copy_unsynced(struct emubd* bd, const struct emubd* from) {
   forget(bd);
-  for (uint32_t i = 0; i < from->unsynced_count; i++) { /* what it had is all that is needed; the order is kept */
+  for (uint32_t i = 0; i < from->unsynced_count; i++) { /* only the old contents are needed, in order */
     if (remember(bd, from->unsynced[i].sector)) return -1;
     memcpy(bd->unsynced[i].old, from->unsynced[i].old, bd->sector_bytes);
   }
@@ -190,7 +190,7 @@ int emubd_copy(struct emubd* bd, const struct emubd* from) {
   return copy_unsynced(bd, from);
 }
 
-int emubd_copy_again(struct emubd* bd, struct emubd* from) {
+int emubd_update_copy(struct emubd* bd, struct emubd* from) {
   copy_changed(bd, from, from);
   copy_changed(bd, from, bd);
   return copy_unsynced(bd, from);

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-struct emubd_write { /* a sector that was written and not synced, with what it had before */
+struct emubd_write { /* an unsynced sector with its previous contents */
   uint32_t sector;
   uint8_t* old;
 };
@@ -25,7 +25,7 @@ struct emubd {
   uint8_t* sectors;
   struct emubd_write* unsynced;
   uint32_t unsynced_count, unsynced_max;
-  /* The sectors that changed since the device became a copy, or gave one, by emubd_copy_again; each once. */
+  /* The sectors that changed since the device became a copy, or gave one, by emubd_update_copy; each once. */
   uint32_t* changed;
   uint8_t* is_changed;
   uint32_t changed_count;
@@ -49,7 +49,7 @@ struct emubd {
   struct card* card;     /* is charged with every request; NULL: none */
 };
 
-/* Memory by malloc. 0, or -1 when there is none. */
+/* Allocates with malloc. Returns 0, or -1 if out of memory. */
 int emubd_open(struct emubd* bd, uint32_t sector_bytes, uint32_t sector_count);
 void emubd_close(struct emubd* bd);
 /* Sets sectors, callbacks and context of a configuration. */
@@ -63,7 +63,7 @@ void emubd_cut_to(struct emubd* bd, const uint8_t* stays);
 int emubd_copy(struct emubd* bd, const struct emubd* from);
 /* The same for a bd that is a copy of from already: copies only what one of the two has changed since then. from may
  * have one such copy. */
-int emubd_copy_again(struct emubd* bd, struct emubd* from);
+int emubd_update_copy(struct emubd* bd, struct emubd* from);
 /* Requests that touch the sector fail from now on, as the bits of enum emubd_bad say; 0 heals it. */
 void emubd_set_bad(struct emubd* bd, uint32_t sector, uint8_t bad);
 /* A fresh series of numbers for fail_at and cut_at; failures off. */

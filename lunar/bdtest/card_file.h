@@ -8,7 +8,7 @@
 namespace bdtest {
 
 std::string card_to_text(const card_parameters& card);
-// Every parameter must be there, and no other. Throws std::runtime_error, which names what is wrong.
+// Throws std::runtime_error with the reason, also for a missing or unknown parameter.
 card_parameters card_from_text(const std::string& text);
 
 }  // namespace bdtest

@@ -47,7 +47,7 @@ struct Options {
 
 class Device {
  public:
-  // overwrite: what is on it will be lost, so that it is looked at first.
+  // overwrite: the contents will be lost, so they are checked first.
   Device(const Options& options, bool overwrite) : path_(options.device) {
     const auto use = overwrite ? in_use(path_) : "";
     if (!use.empty()) throw std::runtime_error(path_ + ": " + use + "; nothing was written");
@@ -72,9 +72,9 @@ class Device {
 };
 
 int report(const Findings& findings) {
-  static constexpr const char* words[] = {"ok    ", "note  ", "BROKEN"};
+  static constexpr const char* labels[] = {"ok    ", "note  ", "BROKEN"};
   for (const auto& finding : findings)
-    std::printf("%s  %s\n", words[static_cast<int>(finding.verdict)], finding.what.c_str());
+    std::printf("%s  %s\n", labels[static_cast<int>(finding.verdict)], finding.what.c_str());
   return any_bad(findings) ? broken : 0;
 }
 
@@ -121,7 +121,7 @@ int write(const Options& options) {
   std::ostringstream head;
   write_note_head(head, cut);
   note.add(head.str());
-  std::fprintf(stderr, "writing; pull the power at any moment, then: lunar bdtest verify %s --note %s\n",
+  std::fprintf(stderr, "writing; cut the power at any moment, then: lunar bdtest verify %s --note %s\n",
                options.device.c_str(), options.note.c_str());
   const auto start = std::chrono::steady_clock::now();
   const auto go_on = [&] {
@@ -130,7 +130,7 @@ int write(const Options& options) {
   };
   const auto rounds =
       write_rounds(device.config, cut, go_on, [&](std::uint64_t round) { note.add(std::to_string(round) + "\n"); });
-  std::fprintf(stderr, "%llu rounds were flushed and noted\n", static_cast<unsigned long long>(rounds));
+  std::fprintf(stderr, "%llu rounds were flushed and recorded\n", static_cast<unsigned long long>(rounds));
   return 0;
 }
 
@@ -146,7 +146,7 @@ int verify(Options options) {
   options.sector_bytes = note.cut.sector_bytes;
   const Device device(options, false);
   if (device.config.sector_count < note.cut.area_sectors)
-    throw std::runtime_error(options.device + ": it is smaller than the device of the note");
+    throw std::runtime_error(options.device + ": it is smaller than the device that the note names");
   return report(verify_rounds(device.config, note.cut, note.flushed));
 }
 
@@ -162,7 +162,7 @@ int cost(const Options& options) {
   for (const auto& c : fit.costs)
     std::fprintf(stderr, "%-20s %9llu %12.1f %12.1f %12.1f\n", c.what.c_str(), static_cast<unsigned long long>(c.bytes),
                  c.median_s * 1e6, c.tenth_s * 1e6, c.ninetieth_s * 1e6);
-  std::fprintf(stderr, "the fitted card is off by %.0f %% in the mean; its powers are not measured\n", 100 * fit.error);
+  std::fprintf(stderr, "the mean error of the fitted card is %.0f %%; its powers are not measured\n", 100 * fit.error);
   const auto text = card_to_text(fit.card);
   if (options.out.empty()) {
     std::fputs(text.c_str(), stdout);
@@ -200,7 +200,7 @@ int prediction(Options options) {
   const double endurance =
       options.endurance_tb > 0 ? options.endurance_tb * 1e12 : options.cycles * options.size_gb * 1e9;
   if (endurance > 0)
-    std::printf("%12.1f years until the card has taken %.1f TB, at %.0f rows a day\n",
+    std::printf("%12.1f years until %.1f TB are written, at %.0f rows a day\n",
                 card_years(p, options.rows_per_day, endurance), endurance / 1e12, options.rows_per_day);
   return 0;
 }
@@ -231,14 +231,15 @@ void add_prediction(CLI::App& app, Options& o) {
   auto* cycles = command->add_option("--cycles", o.cycles, "or erase cycles of its flash")
                      ->check(CLI::PositiveNumber)
                      ->excludes(terabytes);
-  auto* size = command->add_option("--size-gb", o.size_gb, "and its size")->check(CLI::PositiveNumber);
+  auto* size =
+      command->add_option("--size-gb", o.size_gb, "size of the card, with --cycles")->check(CLI::PositiveNumber);
   cycles->needs(size), size->needs(cycles);
 }
 
 constexpr const char* examples = R"(Examples:
-  lunar bdtest check /dev/sdX                      read-back, capacity, requests, order: all on the device is lost
-  lunar bdtest write /dev/sdX --note /media/note   then pull the power; the note must not be on the device
-  lunar bdtest verify /dev/sdX --note /media/note  what had been flushed must be there
+  lunar bdtest check /dev/sdX                      test reads, capacity, requests, order; erases the device
+  lunar bdtest write /dev/sdX --note /media/note   then cut the power; keep the note on another device
+  lunar bdtest verify /dev/sdX --note /media/note  check that all flushed data is there
   lunar bdtest cost /dev/sdX --out card.json       measure requests, fit the card model
   lunar bdtest predict --card card.json --row-bytes 64 --rows-per-day 86400 --endurance-tb 30
 
@@ -248,7 +249,7 @@ Exit codes: 0 success, 1 the test could not run, 2 wrong usage, 3 the device bre
 
 int command(int argc, char** argv) {
   Options options;
-  CLI::App app("Is this device fit for lunar? What does it cost, and how long will it last?", "lunar bdtest");
+  CLI::App app("Tests whether a device is fit for lunar, measures its costs and predicts its life.", "lunar bdtest");
   app.require_subcommand(1);
   app.footer(examples);
   add(app, "check", "what a device must do while the power is on", options, true)
@@ -266,9 +267,11 @@ int command(int argc, char** argv) {
       ->required();
   auto* costing = add(app, "cost", "measure requests and fit the card model", options, true);
   costing->add_option("--repeats", options.repeats)->check(CLI::Range(5, 100000))->capture_default_str();
-  costing->add_option("--out", options.out, "file for the card (default: standard output)");
-  costing->add_option("--active-mw", options.active_mw, "power while busy: not measured")->capture_default_str();
-  costing->add_option("--idle-uw", options.idle_uw, "power when idle: not measured")->capture_default_str();
+  costing->add_option("--out", options.out, "file for the card model (default: standard output)");
+  costing->add_option("--active-mw", options.active_mw, "power while busy in mW; not measured, copied to the card")
+      ->capture_default_str();
+  costing->add_option("--idle-uw", options.idle_uw, "power while idle in uW; not measured, copied to the card")
+      ->capture_default_str();
   add_prediction(app, options);
   try {
     app.parse(argc, argv);

@@ -21,13 +21,13 @@ struct Cost {
 };
 
 struct Fit {
-  card_parameters card;  // powers are those given: no device tells them
+  card_parameters card;  // powers are copied from the argument; no device reports them
   std::vector<Cost> costs;
   double error;  // of the fit: mean of |fitted - measured| / measured over the sequential writes and the reads
 };
 
-// Overwrites what is on the device. repeats: of each kind of request, at least 5. Throws std::runtime_error when a
-// request fails.
+// Overwrites the device. repeats: number of requests of each kind, at least 5. Throws std::runtime_error if a request
+// fails.
 Fit fit_card(const lunar_config& device, const Clock& clock, std::uint32_t repeats, const card_parameters& powers);
 
 }  // namespace bdtest

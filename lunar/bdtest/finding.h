@@ -1,4 +1,4 @@
-// What a check found.
+// The result of a check.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace bdtest {
 
-enum class Verdict { good, note, bad };  // note: lunar lives with it
+enum class Verdict { good, note, bad };  // note: lunar works nevertheless
 
 struct Finding {
   Verdict verdict;

@@ -41,14 +41,14 @@ constexpr Signature signatures[] = {{"a GPT partition table", 512, "EFI PART"sv}
                                     {"a lunar volume", 4, "LUNR"sv},
                                     {"a partition table or a FAT file system", 510, "\x55\xaa"sv}};
 
-constexpr std::size_t looked_at_bytes = 68 * 1024;
+constexpr std::size_t examined_bytes = 68 * 1024;
 
 std::string mounted_at(dev_t device) {
   std::ifstream mounts("/proc/self/mountinfo");
   for (std::string line; std::getline(mounts, line);) {
-    std::istringstream words(line);
+    std::istringstream fields(line);
     std::string id, parent, numbers, root, place;
-    words >> id >> parent >> numbers >> root >> place;
+    fields >> id >> parent >> numbers >> root >> place;
     if (numbers == std::to_string(major(device)) + ":" + std::to_string(minor(device))) return place;
   }
   return {};
@@ -95,7 +95,7 @@ std::string in_use(const std::string& path) {
 }
 
 std::string contents_of(const lunar_config& device) {
-  const auto sectors = std::min<std::uint32_t>(looked_at_bytes / device.sector_bytes, device.sector_count);
+  const auto sectors = std::min<std::uint32_t>(examined_bytes / device.sector_bytes, device.sector_count);
   std::vector<std::uint8_t> bytes(std::size_t{sectors} * device.sector_bytes);
   for (std::uint32_t i = 0; i < sectors; ++i) {
     if (device.read(&device, i, bytes.data() + std::size_t{i} * device.sector_bytes, 1) != 0) break;

@@ -7,9 +7,9 @@
 
 namespace bdtest {
 
-// Why the path should not be overwritten, from what the system says of it; empty: no reason.
+// The reason not to overwrite the path, from the system's information; empty: none.
 std::string in_use(const std::string& path);
-// The name of what is on the device, from its first sectors; empty: nothing known.
+// The name of the device's contents, from its first sectors; empty: nothing recognised.
 std::string contents_of(const lunar_config& device);
 
 }  // namespace bdtest

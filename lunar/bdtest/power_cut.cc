@@ -181,10 +181,10 @@ Note read_note(std::istream& stream) {
   if (!head || program != "lunar-bdtest" || version != 1 || !sized)
     throw std::runtime_error("line 1: expected a note of lunar bdtest write, found: " + line);
   for (std::uint64_t number_of_line = 2; std::getline(stream, line); ++number_of_line) {
-    std::istringstream words(line);
+    std::istringstream fields(line);
     std::uint64_t round = 0;
     if (stream.eof()) break;  // no line's end: the note was cut off here
-    if (!(words >> round) || round != note.flushed + 1)
+    if (!(fields >> round) || round != note.flushed + 1)
       throw std::runtime_error("line " + std::to_string(number_of_line) + ": expected round " +
                                std::to_string(note.flushed + 1) + ", found: " + line);
     note.flushed = round;

@@ -1,5 +1,5 @@
-// Whether a device keeps what it has confirmed to have flushed when the power goes. One program writes and notes,
-// outside the device, what was flushed; somebody pulls the plug; another looks at what is there.
+// Tests whether flushed data survives a power cut. One program writes, flushes and records the flushes outside the
+// device; the user cuts the power; a second program checks the device.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ struct Request {
 // The requests of one round, which ends with a flush.
 std::vector<Request> requests_of_round(const Cut& cut, std::uint64_t round);
 
-// Writes round after round until `go_on` says no or the device fails; tells `flushed` each round after its flush.
-// The rounds flushed. Throws std::runtime_error when the first round cannot be written.
+// Writes rounds until `go_on` returns false or the device fails; calls `flushed` with each round after its flush.
+// Returns the number of flushed rounds. Throws std::runtime_error if the first round cannot be written.
 std::uint64_t write_rounds(const lunar_config& device, const Cut& cut, const std::function<bool()>& go_on,
                            const std::function<void(std::uint64_t)>& flushed);
 
-// flushed: the last round that was noted.
+// flushed: the last recorded round.
 Findings verify_rounds(const lunar_config& device, const Cut& cut, std::uint64_t flushed);
 
 // The note: a line about the cut, then the number of each flushed round.

@@ -1,4 +1,4 @@
-// One workload on one engine: what it took, by the clock, the processor and the block layer.
+// Measures one workload on one engine: wall time, CPU time and block requests.
 #pragma once
 
 #include <nlohmann/json.hpp>

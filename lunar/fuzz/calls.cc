@@ -39,7 +39,7 @@ struct Row {
   std::uint32_t bytes = 0;
   std::uint8_t seed = 0;  // of the content
   std::int32_t number = 0;
-  std::uint64_t age = 0;  // rises with what is newer; not compared
+  std::uint64_t age = 0;  // higher is newer; not compared
   std::string content() const {
     std::string made(bytes, static_cast<char>(seed));
     for (std::size_t i = 1; i < made.size(); i += 2) made[i] = static_cast<char>(i * seed);
@@ -52,7 +52,7 @@ struct Row {
 
 struct Index {
   std::uint8_t column = 0, kind = 0;
-  std::uint64_t made = 0;  // tells it from others of its name; not compared
+  std::uint64_t made = 0;  // distinguishes it from others with its name; not compared
   bool operator==(const Index& other) const { return column == other.column && kind == other.kind; }
 };
 
@@ -63,7 +63,7 @@ struct Table {
   std::uint32_t ring_rows = 0;
   std::map<std::string, Row> rows;
   std::map<std::string, Index> indexes;
-  std::uint64_t made = 0;  // tells it from others of its name; not compared
+  std::uint64_t made = 0;  // distinguishes it from others with its name; not compared
   bool operator==(const Table& other) const {
     return index == other.index && text_keys == other.text_keys && ring_rows == other.ring_rows && rows == other.rows &&
            indexes == other.indexes;
@@ -119,7 +119,7 @@ class Program {
     config_.atomic_write_bytes = more & 8 ? 512 : 0;
     config_.class_growth = more & 48 ? 2 : 1, config_.tables_max = more & 1 ? tables * (1 + indexes) : tables;
     device_.failing_write_256 = static_cast<std::uint8_t>(more & 64 ? 255 : more & 128 ? 128 : 0);
-    begin_anew();
+    restart();
   }
   ~Program() { emubd_close(&device_); }
   Program(const Program&) = delete;
@@ -166,7 +166,7 @@ class Program {
   void no_failures() { emubd_reset(&device_); }
   bool may_fail() const { return device_.fail_at != 0 && device_.calls >= device_.fail_at; }
 
-  void begin_anew() {
+  void restart() {
     no_failures();
     device_.mounted = nullptr;  // as another program, in which nothing is mounted
     require(lunar_format(&config_) == 0, "a device that works can be formatted");
@@ -176,7 +176,7 @@ class Program {
     create();
   }
 
-  // --- what is there ---
+  // --- reading the contents ---
 
   std::optional<std::map<std::string, Row>> read_table(int number, const Table& like) {
     lunar_table table{};
@@ -289,7 +289,7 @@ class Program {
     require(error == 0, "lunar_check finds nothing after a cut or a failure");
     const auto state = read();
     const auto moment = state ? std::find(since_.begin(), since_.end(), *state) : since_.end();
-    if (moment == since_.end() && in_place()) return begin_anew();
+    if (moment == since_.end() && in_place()) return restart();
     require(state.has_value(), "what is stored can be read after a cut or a failure");
     require(moment != since_.end(), "after a cut or a failure a moment since the last sync is there");
     const State found_moment = *moment;
@@ -310,14 +310,14 @@ class Program {
       (void)read();
       known(lunar_unmount(&db_));
     }
-    begin_anew();
+    restart();
   }
 
   // --- results ---
 
   void durable() { since_.assign(1, now_); }
 
-  // An operation's result; after: what is there when it has happened.
+  // Checks an operation's result. after: the state if it has taken effect.
   void changed(int error, const State& after) {
     if (error == 0) {
       forget_of_cursor(after);
@@ -761,7 +761,7 @@ class Program {
   std::string from_, to_, moved_;
   lunar_value from_value_{}, to_value_{};
   std::optional<std::string> last_;
-  std::set<std::string> pending_;  // what it has to read
+  std::set<std::string> pending_;  // still to be read
 };
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST(SqlTexts, run_in_any_memory) {
 }
 
 TEST(SqlTexts, cut_and_mutated_leave_a_sound_volume) {
-  std::mt19937_64 random(lunar_test::seed_told());
+  std::mt19937_64 random(lunar_test::test_seed());
   const auto rounds = 3000 / lunar_test::one_in(4);
   for (std::uint64_t i = 0; i < rounds; ++i) {
     std::string text = texts[random() % std::size(texts)];

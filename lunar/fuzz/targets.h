@@ -1,4 +1,4 @@
-// What is fuzzed. Each ends the process where something does not hold.
+// The fuzz targets. Each aborts if a check fails.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,21 @@ namespace lunar_fuzz {
 // Any sequence of calls, beside a model of what the tables hold. The input is the program: tables of both indexes,
 // rings, transactions, cursors, every mode, mounts, power cuts, and a device that fails now and then.
 //
-// Ends the process where a result is not what the model or lunar.h says.
+// Aborts if a result differs from the model or from lunar.h.
 void run_calls(const std::uint8_t* data, std::size_t size);
 
-// What is done with a damaged image: everything that a program could do with it. An input chooses a sound image and
-// edits it; whether the checksums are made right again is the input's choice too.
+// Uses a damaged image in every way that a program can. The input selects a sound image, edits it, and decides whether
+// the checksums are repaired.
 //
-// Ends the process where something happens that may not: a request outside the device, a result that is no error of
-// lunar.h, more requests than any sound volume needs.
+// Aborts on a request outside the device, a result that is not an error of lunar.h, or more requests than any sound
+// volume needs.
 void use_damaged_image(const std::uint8_t* data, std::size_t size);
 
 // Any text as SQL, on a small volume.
 //
-// Two bytes say how much memory statements have and how often what is prepared runs; the rest is the text: statements
-// one after another, on tables that are there. Every result is one of lunar.h's, errors lie within the text, statements
-// end, and lunar_check finds nothing afterwards. What does not hold aborts.
+// Two bytes set the memory of statements and how often a prepared one runs. The rest is the text: statements one after
+// another on existing tables. Aborts unless every result is one of lunar.h's, error positions lie within the text,
+// statements end, and lunar_check reports nothing afterwards.
 void run_sql(const std::uint8_t* data, std::size_t size);
 
 }  // namespace lunar_fuzz

@@ -1,5 +1,5 @@
-# lunar_firmware_library(NAME DEFINITIONS): the library, built for size. lunar_firmware(NAME DEFINITIONS FILES...): it,
-# and firmware.c with the files of a port. The project that includes this is a port's own, made with its toolchain.
+# lunar_firmware_library(NAME DEFINITIONS): builds the library for size. lunar_firmware(NAME DEFINITIONS FILES...):
+# builds firmware.c with that library and a port's files. Included by a port's project, with its toolchain.
 include(${CMAKE_CURRENT_LIST_DIR}/../modules.cmake)
 lunar_sources(LUNAR_SOURCES)
 set(LUNAR_C_FLAGS "" CACHE STRING "further flags for the library, for example -msave-restore")

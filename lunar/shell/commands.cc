@@ -15,15 +15,15 @@
 namespace shell {
 namespace {
 
-using Words = std::vector<std::string>;
+using Arguments = std::vector<std::string>;
 
 struct Command {
   const char *name, *arguments, *help;
-  std::size_t words_min, words_max;  // of the arguments
-  void (*run)(Session& session, const Words& words);
+  std::size_t arguments_min, arguments_max;  // of the arguments
+  void (*run)(Session& session, const Arguments& arguments);
 };
 
-void write_rows(Session& session, const Words& names, const std::vector<Words>& rows) {
+void write_rows(Session& session, const Arguments& names, const std::vector<Arguments>& rows) {
   session.output().begin(names);
   for (const auto& row : rows) {
     std::vector<lunar_value> values;
@@ -36,14 +36,14 @@ void write_rows(Session& session, const Words& names, const std::vector<Words>& 
   session.output().end();
 }
 
-void list_tables(Session& session, const Words&) {
-  std::vector<Words> rows;
+void list_tables(Session& session, const Arguments&) {
+  std::vector<Arguments> rows;
   for (const auto& name : table_names(session.volume())) rows.push_back({name});
   write_rows(session, {"table"}, rows);
 }
 
-Words wanted_tables(Session& session, const Words& words) {
-  return words.empty() ? table_names(session.volume()) : words;
+Arguments wanted_tables(Session& session, const Arguments& arguments) {
+  return arguments.empty() ? table_names(session.volume()) : arguments;
 }
 
 // A name of somebody else's image must not move the cursor or set the title.
@@ -57,14 +57,14 @@ std::string harmless_on_a_terminal(const std::string& text) {
   return shown;
 }
 
-void show_schema(Session& session, const Words& words) {
-  for (const auto& name : wanted_tables(session, words))
+void show_schema(Session& session, const Arguments& arguments) {
+  for (const auto& name : wanted_tables(session, arguments))
     session.output().write(harmless_on_a_terminal(create_statements(Table(session.volume(), name))));
 }
 
-void list_indexes(Session& session, const Words& words) {
-  std::vector<Words> rows;
-  for (const auto& name : wanted_tables(session, words)) {
+void list_indexes(Session& session, const Arguments& arguments) {
+  std::vector<Arguments> rows;
+  for (const auto& name : wanted_tables(session, arguments)) {
     const Table table(session.volume(), name);
     const auto add = [&](const char* index, std::uint8_t column, std::uint8_t kind) {
       rows.push_back(
@@ -76,7 +76,7 @@ void list_indexes(Session& session, const Words& words) {
   write_rows(session, {"table", "column", "kind", "index"}, rows);
 }
 
-void check(Session& session, const Words&) {
+void check(Session& session, const Arguments&) {
   auto& volume = session.volume();
   lunar_findings found{};
   const interruption::Armed armed;
@@ -86,7 +86,7 @@ void check(Session& session, const Words&) {
     std::string text = fmt::format("damaged: {}", found.text);
     if (found.table[0] != 0) text += fmt::format("; table {}", found.table);
     if (found.sector != UINT32_MAX) text += fmt::format("; sector {}", found.sector);
-    throw Failure(text + "; `.export TABLE FILE` saves what can be read, then make the volume anew");
+    throw Failure(text + "; `.export TABLE FILE` saves the readable rows; then recreate the volume");
   }
   if (error != 0) throw Failure(volume.explain(error));
   session.output().write(fmt::format("ok: tables: {}, rows: {}, index entries: {}, chunks: {} of {} in use\n",
@@ -94,11 +94,11 @@ void check(Session& session, const Words&) {
                                      found.chunks_used + found.chunks_free));
 }
 
-void show_statistics(Session& session, const Words&) {
+void show_statistics(Session& session, const Arguments&) {
   static constexpr const char* modes[] = {"", "none", "disorder", "metadata", "data", "full"};
   lunar_statistics stat{};
   if (const int error = lunar_stat(session.volume().handle(), &stat)) throw Failure(session.volume().explain(error));
-  const auto row = [](const char* name, auto value) { return Words{name, fmt::format("{}", value)}; };
+  const auto row = [](const char* name, auto value) { return Arguments{name, fmt::format("{}", value)}; };
   write_rows(
       session, {"what", "value"},
       {row("mode", modes[stat.mode]), row("sector_bytes", stat.sector_bytes),
@@ -110,30 +110,31 @@ void show_statistics(Session& session, const Words&) {
        row("sectors_read", stat.sectors_read), row("sectors_written", stat.sectors_written)});
 }
 
-void set_mode(Session& session, const Words& words) {
-  if (!session.output().set_format(words[0]))
-    throw Failure(fmt::format("\"{}\" is no format; there are {}", words[0], format_names));
+void set_mode(Session& session, const Arguments& arguments) {
+  if (!session.output().set_format(arguments[0]))
+    throw Failure(fmt::format("\"{}\" is not a format; expected {}", arguments[0], format_names));
 }
 
 constexpr Command commands[] = {
     {".check", "", "verify the volume", 0, 0, check},
-    {".export", "TABLE FILE", "write a table as CSV, a line of names first", 2, 2,
-     [](Session& session, const Words& words) { export_table(session.volume(), words[0], words[1]); }},
-    {".help", "", "this list", 0, 0, [](Session& session, const Words&) { session.output().write(command_help()); }},
-    {".import", "FILE TABLE", "add the rows of a CSV file whose first line has the names of columns", 2, 2,
-     [](Session& session, const Words& words) { import_table(session.volume(), words[0], words[1]); }},
-    {".indexes", "[TABLE]", "the primary keys and indexes", 0, 1, list_indexes},
-    {".mode", "FORMAT", "how results are written: list (default), csv, json or table", 1, 1, set_mode},
-    {".quit", "", "leave, as Ctrl-D does", 0, 0, [](Session& session, const Words&) { session.quit(); }},
+    {".export", "TABLE FILE", "export a table as CSV with a header", 2, 2,
+     [](Session& session, const Arguments& arguments) { export_table(session.volume(), arguments[0], arguments[1]); }},
+    {".help", "", "list these commands", 0, 0,
+     [](Session& session, const Arguments&) { session.output().write(command_help()); }},
+    {".import", "FILE TABLE", "import a CSV file; its first line names the columns", 2, 2,
+     [](Session& session, const Arguments& arguments) { import_table(session.volume(), arguments[0], arguments[1]); }},
+    {".indexes", "[TABLE]", "list primary keys and indexes", 0, 1, list_indexes},
+    {".mode", "FORMAT", "set the format of results: list (default), csv, json or table", 1, 1, set_mode},
+    {".quit", "", "leave the shell, like Ctrl-D", 0, 0, [](Session& session, const Arguments&) { session.quit(); }},
     {".read", "FILE", "run the statements of a file", 1, 1,
-     [](Session& session, const Words& words) { session.read(words[0]); }},
-    {".schema", "[TABLE]", "the statements that make the tables", 0, 1, show_schema},
-    {".stat", "", "sizes of the volume, requests to the device since the start", 0, 0, show_statistics},
-    {".tables", "", "names of the tables", 0, 0, list_tables}};
+     [](Session& session, const Arguments& arguments) { session.read(arguments[0]); }},
+    {".schema", "[TABLE]", "print the statements that create the tables", 0, 1, show_schema},
+    {".stat", "", "show the volume's sizes and the requests to the device", 0, 0, show_statistics},
+    {".tables", "", "list the tables", 0, 0, list_tables}};
 
 // Quotes of either kind hold a word with spaces together.
-Words words_of(const std::string& line) {
-  Words words;
+Arguments arguments_of(const std::string& line) {
+  Arguments arguments;
   std::optional<std::string> word;
   char quote = 0;
   for (const char c : line) {
@@ -145,13 +146,13 @@ Words words_of(const std::string& line) {
       if (!word) word.emplace();
       *word += c;
     } else if (word) {
-      words.push_back(*word);
+      arguments.push_back(*word);
       word.reset();
     }
   }
-  if (quote != 0) throw Failure(fmt::format("the quote {} has no end", quote));
-  if (word) words.push_back(*word);
-  return words;
+  if (quote != 0) throw Failure(fmt::format("the quote {} is not closed", quote));
+  if (word) arguments.push_back(*word);
+  return arguments;
 }
 
 }  // namespace
@@ -164,17 +165,17 @@ std::string command_help() {
 }
 
 void run_command(Session& session, const std::string& line) {
-  auto words = words_of(line);
-  const auto name = words.front();
-  words.erase(words.begin());
+  auto arguments = arguments_of(line);
+  const auto name = arguments.front();
+  arguments.erase(arguments.begin());
   for (const auto& command : commands) {
     if (name != command.name) continue;
-    if (words.size() < command.words_min || words.size() > command.words_max)
+    if (arguments.size() < command.arguments_min || arguments.size() > command.arguments_max)
       throw Failure(fmt::format("usage: {} {}", command.name, command.arguments));
-    command.run(session, words);
+    command.run(session, arguments);
     return;
   }
-  throw Failure(fmt::format("there is no command \"{}\"; .help lists them", name));
+  throw Failure(fmt::format("unknown command \"{}\"; .help lists the commands", name));
 }
 
 }  // namespace shell

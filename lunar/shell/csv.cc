@@ -32,7 +32,7 @@ void CsvReader::read_quoted(CsvField& field) {
   field.quoted = true;
   for (;;) {
     const int c = get();
-    if (c == end) throw Failure(fmt::format("line {}: the quote that begins here has no end", from));
+    if (c == end) throw Failure(fmt::format("line {}: the quote that begins here is not closed", from));
     if (c == '"') {
       if (in_.sgetc() != '"') return;
       in_.sbumpc();

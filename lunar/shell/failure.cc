@@ -8,21 +8,21 @@ namespace {
 const char* what_to_do(int error) {
   switch (error) {
     case LUNAR_E_CORRUPT:
-      return "`.check` says where; `.export TABLE FILE` saves what can be read";
+      return "`.check` shows where; `.export TABLE FILE` saves the readable rows";
     case LUNAR_E_FULL:
       return "delete rows or drop a table, or `.export` the tables into a larger image";
     case LUNAR_E_TABLES:
-      return "`lunar --format --tables N` makes a volume with room for more";
+      return "`lunar --format --tables N` creates a volume with room for more tables";
     case LUNAR_E_TXN:
-      return "where one is open, or was lost by an error, ROLLBACK ends it";
+      return "ROLLBACK ends a transaction that is open or was lost by an error";
     case LUNAR_E_TXN_FULL:
-      return "do it in parts, or in a volume with a larger log (`lunar --format --log 16M`)";
+      return "split it, or use a volume with a larger log (`lunar --format --log 16M`)";
     case LUNAR_E_DEVICE:
-      return "an image may have been cut short, or is none";
+      return "the image may be truncated, or not an image";
     case LUNAR_E_NO_VOLUME:
-      return "`lunar --format` makes one; see `lunar --help`";
+      return "`lunar --format` creates one; see `lunar --help`";
     case LUNAR_E_FAILED:
-      return "what was committed is there when you start anew";
+      return "restart lunar; committed data is safe";
     case LUNAR_E_UNCLEAN:
       return "`lunar --mode none IMAGE .check` does so";
     default:

@@ -20,7 +20,7 @@ namespace shell {
 namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
-constexpr std::uint32_t looked_at_sectors = 16;
+constexpr std::uint32_t examined_sectors = 16;
 
 std::string error_text(const std::string& path, int error) {
   return path + ": " +
@@ -39,7 +39,7 @@ bool make_image(const FormatOptions& options) {
   }
   if (there && !S_ISREG(status.st_mode)) throw Failure(options.path + ": neither an image file nor a block device");
   if (there) return false;
-  if (options.bytes == 0) throw Failure(options.path + ": there is no such file; --size 64M makes one of 64 MiB");
+  if (options.bytes == 0) throw Failure(options.path + ": no such file; --size 64M creates one of 64 MiB");
   const int descriptor = open(options.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (descriptor < 0) throw Failure(error_text(options.path, errno));
   const int error = ftruncate(descriptor, static_cast<off_t>(options.bytes)) == 0 ? 0 : errno;
@@ -51,7 +51,7 @@ bool make_image(const FormatOptions& options) {
 
 bool any_data(const lunar_config& device) {
   std::vector<std::uint8_t> bytes(device.sector_bytes);
-  for (std::uint32_t i = 0; i < std::min(looked_at_sectors, device.sector_count); ++i) {
+  for (std::uint32_t i = 0; i < std::min(examined_sectors, device.sector_count); ++i) {
     if (device.read(&device, i, bytes.data(), 1) != 0) return true;
     if (std::ranges::any_of(bytes, [](auto byte) { return byte != 0; })) return true;
   }
@@ -101,7 +101,7 @@ std::string format_opened(const FormatOptions& options, bool made) {
   if (!made && !options.force) {
     const auto contents = bdtest::contents_of(config);
     if (!contents.empty()) throw Failure(options.path + ": there is " + contents + " on it; --force overwrites it");
-    if (any_data(config)) throw Failure(options.path + ": there is something on it; --force overwrites it");
+    if (any_data(config)) throw Failure(options.path + ": it is not empty; --force overwrites it");
   }
   if (!made && options.bytes != 0) opened.resize(options.bytes);
   std::vector<std::uint64_t> buffer(buffer_bytes / sizeof(std::uint64_t));
@@ -117,11 +117,10 @@ std::string format_opened(const FormatOptions& options, bool made) {
   if (error == 0) error = lunar_stat(&db, &stat);
   if (error == 0) error = lunar_unmount(&db);
   if (error == LUNAR_E_DEVICE)
-    throw Failure(fmt::format("{}: {} are too few for a volume (with its log); 128 sectors are the least", options.path,
+    throw Failure(fmt::format("{}: {} are too few for a volume with its log; it needs 128 sectors", options.path,
                               size_text(std::uint64_t{config.sector_count} * config.sector_bytes)));
   if (error == LUNAR_E_INVALID)
-    throw Failure(options.path +
-                  ": --log or --tables is outside what the volume can have (a log has at least 64 sectors)");
+    throw Failure(options.path + ": --log or --tables does not fit the volume (a log has at least 64 sectors)");
   if (error != 0) throw Failure(options.path + ": " + lunar_error_text(error));
   return fmt::format("{}: an empty volume of {}, sectors of {} bytes, {} for data, a log of {}, up to {} tables",
                      options.path, size_text(std::uint64_t{config.sector_count} * config.sector_bytes),

@@ -32,13 +32,13 @@ constexpr const char* examples = R"help(
 Examples:
   lunar --format --size 64M disk.img               make an image with an empty volume
   lunar disk.img "CREATE TABLE readings (id INTEGER PRIMARY KEY, celsius REAL)"
-  lunar disk.img ".import readings.csv readings"   add the rows of a CSV file
+  lunar disk.img ".import readings.csv readings"   import a CSV file
   lunar --csv disk.img "SELECT * FROM readings WHERE id > 100" > some.csv
-  lunar disk.img -f schema.sql                     the statements of a file
+  lunar disk.img -f schema.sql                     run the statements of a file
   echo "SELECT COUNT(*) FROM readings;" | lunar disk.img
-  lunar disk.img                                   a prompt; .help lists its commands
-  lunar --read-only /dev/sdX .tables               a card, without a byte written to it
-  lunar bdtest check /dev/sdX                      is a card or a driver fit for lunar? (lunar bdtest --help)
+  lunar disk.img                                   open a prompt; .help lists its commands
+  lunar --read-only /dev/sdX .tables               read a card without writing to it
+  lunar bdtest check /dev/sdX                      test a card or a driver for lunar; erases it (lunar bdtest --help)
 
 Without a prompt the first error ends the run and rolls back an open transaction. Exit codes: 0 success, 1 an error,
 2 wrong usage, 130 Ctrl-C, 141 the reader of the output has ended. lunar/docs/SHELL.md has more, SQL.md the language.
@@ -59,7 +59,7 @@ void add_options(CLI::App& app, Options& o) {
                  "what a power cut may lose while this runs; not stored in the volume (default: full)")
       ->transform(CLI::CheckedTransformer(modes, CLI::ignore_case).description(""))
       ->type_name("none|disorder|metadata|data|full");
-  app.add_option("--buffer", o.volume.buffer_bytes, "memory for the volume's pages (default: 1M)")
+  app.add_option("--buffer", o.volume.buffer_bytes, "memory that buffers pages (default: 1M)")
       ->transform(CLI::AsSizeValue(false).description(""))
       ->check(CLI::Range(std::size_t{32} << 10, std::size_t{64} << 20).description(""))
       ->type_name("BYTES");
@@ -73,10 +73,10 @@ void add_options(CLI::App& app, Options& o) {
     return app.add_flag_callback(
         name, [&o, format] { o.output.format = format; }, help);
   };
-  add_format("--csv", Format::csv, "results as CSV, with names");
-  add_format("--json", Format::json, "results as JSON, an object a line");
-  add_format("--table", Format::table, "results in columns");
-  auto* make = app.add_flag("--format", o.make, "make an empty volume first")->group("Making a volume");
+  add_format("--csv", Format::csv, "print results as CSV with a header");
+  add_format("--json", Format::json, "print results as JSON, one object per line");
+  add_format("--table", Format::table, "print results in columns");
+  auto* make = app.add_flag("--format", o.make, "create an empty volume first")->group("Making a volume");
   const auto add = [&](CLI::Option* option) { option->needs(make)->group("Making a volume"); };
   add(app.add_option("--size", o.format.bytes, "size of the image: 64M, 2G")
           ->transform(CLI::AsSizeValue(false).description(""))
@@ -136,7 +136,7 @@ int run(Options& o) {
   Session session(*volume, o.output);
   code = guarded([&] { work(o, session); });
   const int closing = guarded([&] {
-    if (volume->close()) throw Failure("the transaction that was open has been rolled back");
+    if (volume->close()) throw Failure("the open transaction was rolled back");
   });
   return code != succeeded ? code : closing;
 }

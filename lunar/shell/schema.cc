@@ -19,7 +19,7 @@ std::string found_name(Volume& volume, const std::string& wanted) {
   const auto names = table_names(volume);
   if (std::ranges::find(names, wanted) != names.end()) return wanted;
   const auto found = std::ranges::find_if(names, [&](const auto& name) { return same_name(name, wanted); });
-  if (found == names.end()) throw Failure(fmt::format("no table has the name \"{}\"; .tables lists them", wanted));
+  if (found == names.end()) throw Failure(fmt::format("no table \"{}\"; .tables lists the tables", wanted));
   return *found;
 }
 

@@ -47,7 +47,7 @@ std::string marked(std::string_view text, std::size_t position, std::size_t byte
 
 std::size_t beginning_of(std::string_view statement) {
   StatementScanner scanner;
-  scanner.look_at(statement);
+  scanner.scan(statement);
   return scanner.beginning();
 }
 
@@ -61,7 +61,7 @@ void Session::Script::drop(std::size_t bytes) {
   first_line += lines_in(std::string_view(text).substr(0, bytes));
   text.erase(0, bytes);
   scanner = StatementScanner();
-  scanner.look_at(text);
+  scanner.scan(text);
 }
 
 Session::Session(Volume& volume, Output& output) : volume_(volume), output_(output) {}
@@ -102,12 +102,12 @@ void Session::interact(const Lines& lines) {
 // A device error that could not be undone: the handle is of no use any more.
 void Session::recover() {
   if (lunar_sync(volume_.handle()) != LUNAR_E_FAILED) return;
-  volume_.mount_again();
-  fmt::print(stderr, "The volume was mounted again: what had been committed is there.\n");
+  volume_.remount();
+  fmt::print(stderr, "The volume was mounted again; committed data is intact.\n");
 }
 
 void Session::read(const std::string& path) {
-  if (depth_ == depth_max) throw Failure(path + ": files read each other too deep");
+  if (depth_ == depth_max) throw Failure(path + ": .read is nested too deeply");
   ++depth_;
   struct Leave {
     unsigned& depth;
@@ -134,7 +134,7 @@ void Session::take(Script& script, const std::string& line) {
   }
   if (script.text.empty()) script.first_line = script.lines;
   script.text += line + "\n";
-  script.scanner.look_at(script.text);
+  script.scanner.scan(script.text);
   const auto complete = script.scanner.complete();
   if (complete == 0) return;
   run_statements(script, std::string_view(script.text).substr(0, complete));
@@ -167,8 +167,8 @@ const char* Session::run_statement(const Script& script, std::string_view text, 
     return tail > from ? tail : text.data() + text.size();
   }
   if (interruption::pending())
-    throw Interrupted(volume_.in_mode_none() ? "interrupted; what the statement had done stays, in mode none"
-                                             : "interrupted; the statement has changed nothing");
+    throw Interrupted(volume_.in_mode_none() ? "interrupted; the statement's changes so far remain (mode none)"
+                                             : "interrupted; the statement changed nothing");
   const lunar_sql_message* message = statement != nullptr ? lunar_sql_error(statement) : nullptr;
   const bool special =
       message != nullptr && message->text[0] != 0 && message->text != std::string(lunar_error_text(error));
@@ -187,7 +187,7 @@ const char* Session::run_statement(const Script& script, std::string_view text, 
 void Session::run_prepared(lunar_statement* statement, int& error) {
   const auto columns = lunar_column_count(statement);
   if (columns == 0 && volume_.read_only())
-    throw Failure("the volume is open with --read-only: only SELECT and EXPLAIN are possible");
+    throw Failure("the volume is open read-only (--read-only): only SELECT and EXPLAIN are possible");
   std::vector<std::string> names;
   for (unsigned i = 0; i < columns; ++i) names.emplace_back(lunar_column_name(statement, i));
   if (columns > 0) output_.begin(names);

@@ -7,7 +7,7 @@ void StatementScanner::begin() {
   begun_ = found_ = true;
 }
 
-void StatementScanner::look_at(std::string_view text) {
+void StatementScanner::scan(std::string_view text) {
   for (; position_ < text.size(); ++position_) {
     const char c = text[position_];
     const char next = position_ + 1 < text.size() ? text[position_ + 1] : '\0';

@@ -9,7 +9,7 @@ namespace shell {
 class StatementScanner {
  public:
   // text: the earlier text, and more. Text that was scanned is not scanned again.
-  void look_at(std::string_view text);
+  void scan(std::string_view text);
   // Behind the last semicolon outside quotes and comments; 0: none.
   std::size_t complete() const { return complete_; }
   // Where the first statement begins, behind space and comments; the text's size without one.

@@ -87,7 +87,7 @@ class Import {
         batch.clear();
         bytes = 0;
       }
-      if (!wrong.empty()) throw Failure(message_with_rows(wrong));
+      if (!wrong.empty()) throw Failure(error_report(wrong));
       if (!more) return;
     }
   }
@@ -95,15 +95,14 @@ class Import {
  private:
   void read_names(CsvReader& reader) {
     std::vector<CsvField> names;
-    if (!reader.next(names)) throw Failure(path_ + ": it is empty; its first line has to name the columns");
+    if (!reader.next(names)) throw Failure(path_ + ": it is empty; its first line must name the columns");
     for (const auto& name : names) {
       const int column = column_of(table_.schema, name.text);
       if (column < 0)
-        throw Failure(
-            fmt::format("{}:1: table {} has no column \"{}\"; the first line has to name columns of the table", path_,
-                        table_.name, name.text));
+        throw Failure(fmt::format("{}:1: table {} has no column \"{}\"; the first line must name columns of the table",
+                                  path_, table_.name, name.text));
       if (std::ranges::find(columns_, column) != columns_.end())
-        throw Failure(fmt::format("{}:1: the column \"{}\" is there twice", path_, name.text));
+        throw Failure(fmt::format("{}:1: the column \"{}\" appears twice", path_, name.text));
       columns_.push_back(column);
     }
   }
@@ -112,8 +111,8 @@ class Import {
     if (!reader.next(record.fields)) return false;
     record.line = reader.line();
     if (record.fields.size() != columns_.size())
-      throw Failure(fmt::format("line {}: it has {} fields, and the first line names {}", record.line,
-                                record.fields.size(), columns_.size()));
+      throw Failure(fmt::format("line {}: {} fields, but the first line names {}", record.line, record.fields.size(),
+                                columns_.size()));
     record.values.resize(table_.schema.column_count);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const auto& column = table_.schema.columns[columns_[i]];
@@ -129,16 +128,16 @@ class Import {
   }
 
   // The failure, and the rows in the table nevertheless.
-  std::string message_with_rows(const std::string& wrong) const {
-    return fmt::format("{}: {}\n  rows of the file in the table: {}, all before this line; it and what follows are not",
+  std::string error_report(const std::string& wrong) const {
+    return fmt::format("{}: {}\n  rows imported: {}, all before this line; this line and the rest were not imported",
                        path_, wrong, done_);
   }
 
   void insert(const std::vector<Record>& batch) {
     for (std::size_t from = 0; from < batch.size();) {
       if (interruption::pending())
-        throw Interrupted(fmt::format("{}: interrupted\n  rows of the file in the table: {}, all before line {}", path_,
-                                      done_, batch[from].line));
+        throw Interrupted(
+            fmt::format("{}: interrupted\n  rows imported: {}, all before line {}", path_, done_, batch[from].line));
       const auto count = std::min(rows_at_once_, batch.size() - from);
       const bool alone = count == 1;
       const int error =
@@ -147,9 +146,9 @@ class Import {
         from += count, done_ += count;
         progress_.rows(done_);
       } else if (alone || error == LUNAR_E_IO || error == LUNAR_E_FAILED || error == LUNAR_E_CORRUPT) {
-        throw Failure(message_with_rows(fmt::format("line {}: {}", batch[from].line, why(error, batch[from]))));
+        throw Failure(error_report(fmt::format("line {}: {}", batch[from].line, why(error, batch[from]))));
       } else {
-        rows_at_once_ = count / 2;  // less for the log; and a row that no log helps is found alone, in the end
+        rows_at_once_ = count / 2;  // needs less log; finally isolates a row that does not fit
       }
     }
   }
@@ -224,7 +223,7 @@ std::uint64_t write_rows(Table& table, std::FILE* file, int& error) {
 }  // namespace
 
 void import_table(Volume& volume, const std::string& path, const std::string& table) {
-  if (volume.read_only()) throw Failure("the volume is open with --read-only");
+  if (volume.read_only()) throw Failure("the volume is open read-only (--read-only)");
   if (lunar_begin(volume.handle()) == LUNAR_E_TXN)
     throw Failure(".import has its own transactions: COMMIT or ROLLBACK before it");
   if (lunar_rollback(volume.handle()) == LUNAR_E_FAILED) throw Failure(volume.explain(LUNAR_E_FAILED));

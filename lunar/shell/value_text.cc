@@ -49,19 +49,19 @@ void append_escaped(std::string& text, char c, char separator) {
 const char* name_of(lunar_type type) {
   switch (type) {
     case LUNAR_INT8:
-      return "integer from -128 to 127";
+      return "an integer from -128 to 127";
     case LUNAR_INT16:
-      return "integer from -32768 to 32767";
+      return "an integer from -32768 to 32767";
     case LUNAR_INT32:
-      return "integer from -2147483648 to 2147483647";
+      return "an integer from -2147483648 to 2147483647";
     case LUNAR_INT64:
-      return "integer of 64 bits";
+      return "an integer of 64 bits";
     case LUNAR_REAL:
-      return "number";
+      return "a number";
     case LUNAR_BOOLEAN:
       return "TRUE or FALSE";
     case LUNAR_BLOB:
-      return "BLOB like X'0aff'";
+      return "a BLOB like X'0aff'";
     case LUNAR_TEXT:
     case LUNAR_NULL:
       break;
@@ -182,7 +182,7 @@ lunar_value value_of(CsvField& field, lunar_type type) {
     lunar_value shown{};
     shown.type = LUNAR_TEXT, shown.as.data = field.text.data();
     shown.bytes = static_cast<std::uint32_t>(std::min<std::size_t>(field.text.size(), 40));
-    throw Failure(fmt::format("\"{}\" is no {}", plain_text(shown, 0), name_of(type)));
+    throw Failure(fmt::format("\"{}\": expected {}", plain_text(shown, 0), name_of(type)));
   }
   return value;
 }

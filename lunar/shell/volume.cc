@@ -17,9 +17,10 @@ namespace shell {
 namespace {
 
 std::string why_not_opened(const std::string& path, int error) {
-  if (error == ENOENT) return path + ": there is no such file; `lunar --format --size 64M " + path + "` makes an image";
+  if (error == ENOENT) return path + ": no such file; `lunar --format --size 64M " + path + "` creates an image";
   if (error == EACCES || error == EPERM || error == EROFS)
-    return path + ": " + std::strerror(error) + "; --read-only needs less, and a device its group (often disk) or root";
+    return path + ": " + std::strerror(error) +
+           "; --read-only needs fewer rights; a device needs its group (often disk) or root";
   if (error == EWOULDBLOCK) return path + ": another process has it open; `fuser " + path + "` tells which";
   return path + ": " + std::strerror(error);
 }
@@ -41,7 +42,7 @@ Device::Device(const VolumeOptions& options)
     open_to_read(options.path);
   else if (const int error = lunar_posix_open(&posix_, &inner_, options.path.c_str(), 0))
     throw Failure(why_not_opened(options.path, error) +
-                  (error == EWOULDBLOCK ? " (--read-only permits several readers, and no writer)" : ""));
+                  (error == EWOULDBLOCK ? " (--read-only allows several readers and no writer)" : ""));
   config = inner_;
   config.context = this;
   config.buffer = buffer_.get(), config.buffer_bytes = options.buffer_bytes;
@@ -139,7 +140,7 @@ std::string Volume::explain(int error) const {
   return advice(error) + (error == LUNAR_E_IO || error == LUNAR_E_FAILED ? device_->failure() : "");
 }
 
-void Volume::mount_again() {
+void Volume::remount() {
   mounted_ = false;
   if (lunar_unmount(&db_) != 0) interruption::clear();
   device_.reset();

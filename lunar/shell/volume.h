@@ -61,7 +61,7 @@ class Volume {
   // Returns the error's text, the remedy, and the device's reason.
   std::string explain(int error) const;
   // After an error that could not be undone: what was committed is there again.
-  void mount_again();
+  void remount();
   // Makes everything durable. An open transaction is rolled back: then true.
   bool close();
 

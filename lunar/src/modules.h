@@ -3,7 +3,7 @@
 #define LUNAR_MODULES_H
 
 #ifndef LUNAR_WITH_BUFFER
-#define LUNAR_WITH_BUFFER 1 /* buffer.c: many frames, found by hashing; without it a few are searched */
+#define LUNAR_WITH_BUFFER 1 /* buffer.c: many frames in a hash table; without it a linear search of few */
 #endif
 #ifndef LUNAR_WITH_PREFETCH
 #define LUNAR_WITH_PREFETCH 1 /* prefetch.c: sequential reads ahead, in a window that adapts */
@@ -39,8 +39,8 @@
 #error "LUNAR_WITH_SQL needs LUNAR_WITH_CURSOR"
 #endif
 
-/* Assertions: mistakes in lunar, or in the arguments of a call. A damaged device is none: it is LUNAR_E_CORRUPT.
- * -DLUNAR_DEBUG=1 turns them on; without it they leave nothing in the program. One that does not hold ends in
+/* Assertions: for mistakes in lunar or in the arguments of a call. A damaged device is LUNAR_E_CORRUPT instead.
+ * -DLUNAR_DEBUG=1 turns them on; without it they leave nothing in the program. A failed one calls
  * LUNAR_ASSERT_FAILED(file, line, condition), which must not return. Without one of your own it prints a line to stderr
  * and aborts, or, without a hosted C library, traps. */
 #ifndef LUNAR_DEBUG
@@ -51,7 +51,7 @@
 #if __STDC_HOSTED__
 #include <stdio.h>
 #define LUNAR_ASSERT_FAILED(file, line, condition) \
-  (fprintf(stderr, "%s:%d: a mistake in lunar: %s\n", file, line, condition), __builtin_abort())
+  (fprintf(stderr, "%s:%d: internal error in lunar: %s\n", file, line, condition), __builtin_abort())
 #else
 #define LUNAR_ASSERT_FAILED(file, line, condition) __builtin_trap()
 #endif

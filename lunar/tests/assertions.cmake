@@ -23,7 +23,7 @@ gtest_discover_tests(lunar-misuse-tests)
 # condition: of the assertion, a regular expression.
 function(lunar_assertion name file old new condition)
   edgejoule_mutant(lunar-asserted-${name} ../src/${file} "${old}" "${new}" TEST lunar_assertion.catches_${name}
-    MESSAGE "a mistake in lunar: ${condition}" LINK lunar-scenario lunar-asserting)
+    MESSAGE "internal error in lunar: ${condition}" LINK lunar-scenario lunar-asserting)
 endfunction()
 
 lunar_assertion(cleaned_frames_count_as_dirty pages/frames.c "  db->frames_dirty--;\n" ""

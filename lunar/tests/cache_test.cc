@@ -48,7 +48,7 @@ class Cached {
     EXPECT_EQ(lunar_table_open(&db, "t", &table), 0);
     EXPECT_EQ(lunar_cache_open(&table, &cache, memory_.data(), 4 * memory_.size(), row_bytes), 0);
   }
-  void create_anew() {
+  void recreate() {
     EXPECT_EQ(lunar_table_drop(&db, "t"), 0);
     EXPECT_EQ(get(1), std::nullopt);
     EXPECT_EQ(lunar_cache_close(&cache), 0);
@@ -109,7 +109,7 @@ class CacheBesideAModel : public testing::TestWithParam<Kind> {};
 
 TEST_P(CacheBesideAModel, gives_what_the_table_has) {
   const Kind kind = GetParam();
-  std::mt19937_64 random(seed_told());
+  std::mt19937_64 random(test_seed());
   const auto below = [&](std::uint64_t n) { return static_cast<int>(random() % n); };
   Cached world(schema_of(kind.index, kind.key, kind.ring), 16, kind.mode);
   std::map<int, std::string> model, before;
@@ -157,7 +157,7 @@ TEST_P(CacheBesideAModel, gives_what_the_table_has) {
       world.mount(), world.open();
     } else if (what == 98 && !transaction && below(8) == 0) {
       hits += world.cache.hits;
-      world.create_anew();
+      world.recreate();
       model.clear(), age.clear();
     }
   }

@@ -21,7 +21,7 @@ class Check : public testing::TestWithParam<Life> {};
 
 TEST_P(Check, finds_nothing_after_a_random_life) {
   const Life& life = GetParam();
-  const auto first = seed_told(), lives = 2 / one_in(2);
+  const auto first = test_seed(), lives = 2 / one_in(2);
   for (auto seed = first; seed < first + lives; ++seed) {
     World world(life.options, seed);
     for (int i = 0; i < life.steps; ++i) {

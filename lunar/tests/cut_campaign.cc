@@ -173,7 +173,7 @@ int Campaign::cut_and_mount(Loss loss) {
 
 void Campaign::cut(Loss loss) {
   World& reader = *reader_;
-  if (emubd_copy_again(&reader.device, &world_->device) != 0) throw std::bad_alloc();
+  if (emubd_update_copy(&reader.device, &world_->device) != 0) throw std::bad_alloc();
   emubd_reset(&reader.device);
   const int error = cut_and_mount(loss);
   recovery_at_ = 0;

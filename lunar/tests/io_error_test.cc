@@ -135,7 +135,7 @@ class IoErrors : public testing::TestWithParam<Setting> {
  protected:
   // Runs the workload once for every call that can fail.
   void at_every_call(const Fault& fault, int steps) {
-    const auto seed = seed_told();
+    const auto seed = test_seed();
     std::size_t errors = 0, silent = 0, failed = 0;
     Trial well(GetParam().options, seed);
     well.work(steps);
@@ -171,7 +171,7 @@ TEST_P(IoErrors, for_a_while_leave_what_was_durable) { at_every_call({.calls = 7
 TEST_P(IoErrors, from_a_call_on_leave_what_was_durable) { at_every_call({.calls = always}, 60); }
 
 TEST_P(IoErrors, in_bad_sectors_leave_what_was_durable) {
-  const auto seed = seed_told();
+  const auto seed = test_seed();
   std::size_t errors = 0;
   const std::uint64_t trials = 300 / one_in(5);
   for (std::uint64_t i = 0; i < trials; ++i) {
@@ -189,7 +189,7 @@ TEST_P(IoErrors, in_bad_sectors_leave_what_was_durable) {
 }
 
 TEST_P(IoErrors, of_mount_leave_what_was_durable) {
-  const auto seed = seed_told();
+  const auto seed = test_seed();
   std::size_t silent = 0;
   std::uint64_t k = 0;
   for (bool failed = true; failed; silent += !failed) {
@@ -319,7 +319,7 @@ class IoErrorsInModeNone : public testing::TestWithParam<std::size_t> {
   static bool documented(int error) { return error <= 0 && error >= LUNAR_E_BUSY; }
 
   // A failed handle refuses everything, as in every other mode.
-  static void mount_again(World& world, std::uint64_t k) {
+  static void remount(World& world, std::uint64_t k) {
     EXPECT_EQ(world.step(), LUNAR_E_FAILED) << "call " << k;
     EXPECT_EQ(world.sync(), LUNAR_E_FAILED) << "call " << k;
     lunar other{};
@@ -339,7 +339,7 @@ class IoErrorsInModeNone : public testing::TestWithParam<std::size_t> {
   }
 
   void at_every_call(const Fault& fault) {
-    const auto seed = seed_told(), stride = one_in(5);
+    const auto seed = test_seed(), stride = one_in(5);
     std::size_t failed = 0, went_on = 0;
     for (std::uint64_t k = 1 + seed % stride;; k += stride) {
       World world(options(), seed);
@@ -360,7 +360,7 @@ class IoErrorsInModeNone : public testing::TestWithParam<std::size_t> {
         ASSERT_EQ(world.read(), world.now) << "call " << k;
       } else {
         ++failed;
-        mount_again(world, k);
+        remount(world, k);
       }
     }
     std::printf("%zu handles to be mounted again, %zu that went on\n", failed, went_on);

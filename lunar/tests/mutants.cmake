@@ -19,7 +19,7 @@ if(EDGEJOULE_SANITIZE MATCHES thread)
     "return ln_leave(table->db, get(table, key, row, row_bytes, values));"
     "(void)ln_leave(table->db, 0);\n  return get(table, key, row, row_bytes, values);")
 endif()
-if(EDGEJOULE_SANITIZE) # it finds nothing else in a mutant
+if(EDGEJOULE_SANITIZE) # a mutant shows a sanitizer nothing new
   return()
 endif()
 
@@ -70,7 +70,7 @@ lunar_mutant(runs_of_one_content pages/log.c
 lunar_mutant(runs_take_clean_neighbours pages/log.c "return f && f->flags & LN_DIRTY && (!only" "return f && (!only")
 lunar_mutant(indexes_made_before_a_checkpoint_only tables/secondary.c "return error ? error : ln_checkpoint(db);" "return error;")
 lunar_mutant(updates_again_without_their_indexes tables/redo.c "if (r->type == LN_PATCH_INDEXED) LN_TRY(" "if (0) LN_TRY(")
-lunar_mutant(rows_again_without_their_indexes tables/redo.c "error = index_again(&table, from, &row);" "error = 0;")
+lunar_mutant(rows_again_without_their_indexes tables/redo.c "error = redo_index_insert(&table, from, &row);" "error = 0;")
 lunar_mutant(no_log_kept_for_a_recovery pages/log.c "times * (db->series.log_used + db->log_before)" "times * db->series.log_used"
   --gtest_filter=*TransactionPowerCuts*)
 lunar_mutant(more_dirty_pages_than_the_log_holds api/volume.c "db->dirty_max = (uint16_t)smaller(frames, db->frame_count);" "db->dirty_max = db->frame_count;"
@@ -168,7 +168,7 @@ lunar_every_cut_mutant(lost_groups_before_those_of_a_recovery recovery/recover.c
 lunar_mutant(torn_groups_made_whole recovery/recover.c "LN_TRY(ln_sectors_write(db, at, db->stage, 1));" ""
   --gtest_filter=CheckpointPowerCuts.*)
 
-# SQL beside SQLite.
+# Compares SQL results with SQLite's.
 if(TARGET lunar-SqlBesideSqlite)
   function(lunar_sql_mutant name file old new)
     lunar_mutant_of(SqlBesideSqlite sql_${name} ${file} "${old}" "${new}")
@@ -212,4 +212,4 @@ lunar_cache_mutant(a_removal_leaves_the_cached_row tables/change.c "ln_cache_for
 lunar_cache_mutant(the_way_back_leaves_cached_rows recovery/recover.c "ln_cache_forget_all(db);" "")
 lunar_cache_mutant(cached_rows_of_other_keys tables/cache.c "|| !ln_row_is_of(table, row_of(slot), value)) continue;" ") continue;")
 lunar_cache_mutant(cached_rows_of_a_dropped_table tables/cache.c "(cache->number != table->number || cache->creation != table->creation)" "cache->number != table->number")
-lunar_cache_mutant(the_row_asked_for_again_makes_room tables/cache.c "if (!slot->again) way" "way")
+lunar_cache_mutant(the_row_asked_for_again_makes_room tables/cache.c "if (!slot->referenced) way" "way")

@@ -130,7 +130,7 @@ class PowerCuts : public testing::TestWithParam<Setting> {};
 
 TEST_P(PowerCuts, leave_a_state_that_the_mode_permits) {
   const std::size_t cuts = 1500 / one_in(5);
-  const Outcome outcome = lives(GetParam().options, seed_told(), cuts);
+  const Outcome outcome = lives(GetParam().options, test_seed(), cuts);
   std::printf("%zu cuts, %zu distinct images\n", outcome.cuts, outcome.images.size());
   EXPECT_EQ(outcome.not_mounted, 0U);
   EXPECT_EQ(outcome.not_permitted, 0U);
@@ -282,7 +282,7 @@ std::size_t cuts_in_a_checkpoint_and_its_recovery(World& world, std::uint64_t se
 }
 
 TEST(CheckpointPowerCuts, lose_nothing_although_the_recovery_is_cut_off_too) {
-  const auto first = seed_told();
+  const auto first = test_seed();
   std::size_t trials = 0;
   for (std::uint64_t seed = first; seed < first + 100 / one_in(5); ++seed) {
     World world({.mode = LUNAR_MODE_FULL}, seed);
@@ -328,7 +328,7 @@ INSTANTIATE_TEST_SUITE_P(Buffers, TransactionPowerCuts,
                          testing::Values(std::size_t{LUNAR_BUFFER_BYTES_MIN(512)}, std::size_t{1} << 18));
 
 TEST(PowerCutsMutant, a_device_that_ignores_flushes_is_caught) {
-  const Outcome outcome = lives({.device_ignores_sync = true}, seed_told(), 200);
+  const Outcome outcome = lives({.device_ignores_sync = true}, test_seed(), 200);
   EXPECT_GT(outcome.not_mounted + outcome.not_permitted, 0U);
 }
 

@@ -312,7 +312,7 @@ class SecondaryIndexes : public testing::TestWithParam<Case> {
 };
 
 TEST_P(SecondaryIndexes, find_what_a_model_has) {
-  const auto seed = seed_told();
+  const auto seed = test_seed();
   random = Random(seed);
   for (int i = 0; i < 3000 && !HasFatalFailure(); ++i) {
     change();
@@ -424,7 +424,7 @@ TEST_F(Pairs, that_find_no_room_in_mode_none_leave_every_index_as_it_was) {
       ASSERT_EQ(
           lunar_index_create(&other.db, "t", std::to_string(column).c_str(), static_cast<std::uint8_t>(column), kind),
           0);
-    Random random(seed_told());
+    Random random(test_seed());
     int full = 0;
     for (std::int64_t key = 0; full < 300; ++key) {
       Row row = random.row(0, Value::of(integer(key * 7919)));
@@ -596,7 +596,7 @@ TEST_F(ManyPairs, have_the_index_or_not_after_a_cut_while_it_is_made) {
 
 // A recovery repeats earlier spills behind them in the log. It has room, however much of the log the indexes take.
 TEST(SecondaryIndex, leaves_room_in_a_short_log_for_a_recovery_at_any_time) {
-  Random random(seed_told());
+  Random random(test_seed());
   for (const std::uint32_t log_sectors : {96, 128, 160}) {
     Database database(LUNAR_MODE_DATA, smallest, 4096, log_sectors);
     database.create(0, LUNAR_INDEX_HASH);

@@ -179,9 +179,9 @@ const char* const productions[] = {"create table",
 
 const char* const patterns_of_range[] = {"a%", "AB%", "1%", "x_y%", "it's%", "zebra%", "-3", "abc%", "abcK%"};
 
-class Words {
+class Choices {
  public:
-  explicit Words(std::uint64_t seed) : random_(seed) {}
+  explicit Choices(std::uint64_t seed) : random_(seed) {}
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
   bool one_in(std::uint64_t n) { return below(n) == 0; }
   bool percent(std::uint64_t n) { return below(100) < n; }
@@ -227,7 +227,7 @@ struct Value {
 struct Text {
   std::string lunar, sqlite;
   std::vector<Value> bound;
-  void add(const std::string& words) { lunar += words, sqlite += words; }
+  void add(const std::string& text) { lunar += text, sqlite += text; }
 };
 
 struct Outcome {
@@ -278,7 +278,7 @@ std::string shown(const std::vector<std::vector<Value>>& rows) {
 
 class Contest {
  public:
-  Contest(std::uint64_t seed, bool tiny) : words_(seed), tiny_(tiny) {
+  Contest(std::uint64_t seed, bool tiny) : choices_(seed), tiny_(tiny) {
     for (const char* production : productions) counts_[production];
     EXPECT_EQ(sqlite3_open(":memory:", &sqlite_), SQLITE_OK);
   }
@@ -303,9 +303,9 @@ class Contest {
     if (counts_.count(production) == 0) ADD_FAILURE() << "no production " << production;
     ++counts_[production];
   }
-  std::string as(const std::string& production, const std::string& words) {
+  std::string as(const std::string& production, const std::string& sql_text) {
     used(production);
-    return words;
+    return sql_text;
   }
   // Returns the production's name as its text.
   std::string word(const std::string& production) {
@@ -368,7 +368,7 @@ class Contest {
   Outcome by_lunar(const Text& text) {
     Outcome outcome;
     // In a transaction, a change with too little memory would lose the transaction.
-    const std::size_t first = tiny_ && !transaction_ ? 1024 + 64 * words_.below(16) : 262144;
+    const std::size_t first = tiny_ && !transaction_ ? 1024 + 64 * choices_.below(16) : 262144;
     for (std::size_t bytes = first;; bytes += 512) {
       outcome = by_lunar(text, bytes);
       if (error_ != LUNAR_E_BUFFER || bytes > 600000) break;
@@ -457,17 +457,17 @@ class Contest {
     static const std::int64_t limits[] = {127, 32767, 2147483647, INT64_MAX};
     const std::int64_t limit = limits[type - LUNAR_INT8];
     Value v;
-    v.type = LUNAR_INT64, v.integer = static_cast<std::int64_t>(words_.below(24)) - 4;
-    if (words_.one_in(12))
-      v.integer = words_.one_in(2) ? limit - static_cast<std::int64_t>(words_.below(2)) : -limit - 1;
-    if (type == LUNAR_INT64 && words_.one_in(16)) v.integer = around_2_53();
+    v.type = LUNAR_INT64, v.integer = static_cast<std::int64_t>(choices_.below(24)) - 4;
+    if (choices_.one_in(12))
+      v.integer = choices_.one_in(2) ? limit - static_cast<std::int64_t>(choices_.below(2)) : -limit - 1;
+    if (type == LUNAR_INT64 && choices_.one_in(16)) v.integer = around_2_53();
     return v;
   }
 
   // From 2^53 on not every integer is a REAL.
   std::int64_t around_2_53() {
-    const std::int64_t beside = (std::int64_t{1} << 53) - 1 + static_cast<std::int64_t>(words_.below(4));
-    return words_.one_in(2) ? beside : -beside;
+    const std::int64_t beside = (std::int64_t{1} << 53) - 1 + static_cast<std::int64_t>(choices_.below(4));
+    return choices_.one_in(2) ? beside : -beside;
   }
 
   // Limits of the integers, the first integers closer together than REALs, and infinities.
@@ -485,19 +485,19 @@ class Contest {
                                    -HUGE_VAL};
     Value v;
     used("extreme real with integer column");
-    v.type = LUNAR_REAL, v.real = words_.any(reals);
+    v.type = LUNAR_REAL, v.real = choices_.any(reals);
     return v;
   }
 
   // Returns a constant that may equal the column in some rows, mostly of the column's type.
   Value equal_to(const Column& column) {
-    if (column.type == LUNAR_REAL && words_.one_in(8)) {
+    if (column.type == LUNAR_REAL && choices_.one_in(8)) {
       Value v;
       used("large integer with real column");
-      v.type = LUNAR_INT64, v.integer = words_.one_in(4) ? INT64_MAX : around_2_53();
+      v.type = LUNAR_INT64, v.integer = choices_.one_in(4) ? INT64_MAX : around_2_53();
       return v;
     }
-    return is_integer(column.type) && words_.one_in(4) ? extreme_real() : value_for(column);
+    return is_integer(column.type) && choices_.one_in(4) ? extreme_real() : value_for(column);
   }
 
   Value value_for(const Column& column) {
@@ -521,20 +521,20 @@ class Contest {
         "", "a", "ab", "abc", "b", "Abc", "ABCk", "x y", "it's", "12", "-3", "\xc3\xa9t\xc3\xa9", "zebra"};
     Value v;
     v.type = column.type;
-    if (!column.not_null && words_.percent(15)) {
+    if (!column.not_null && choices_.percent(15)) {
       v.type = LUNAR_NULL;
     } else if (is_integer(column.type)) {
       v = integer_for(column.type);
     } else if (column.type == LUNAR_REAL) {
-      v.real = words_.any(reals);
+      v.real = choices_.any(reals);
     } else if (column.type == LUNAR_BOOLEAN) {
-      v.type = words_.one_in(2) ? LUNAR_BOOLEAN : LUNAR_INT64, v.integer = words_.one_in(2);
+      v.type = choices_.one_in(2) ? LUNAR_BOOLEAN : LUNAR_INT64, v.integer = choices_.one_in(2);
     } else {
-      v.bytes = words_.any(texts);
+      v.bytes = choices_.any(texts);
       // Longer than the part of a text that a tree stores, except for a key.
-      if (words_.one_in(8)) v.bytes += std::string(words_.below(40), 'k');
-      if (!column.key && words_.one_in(16)) v.bytes = std::string(48 + words_.below(4), 'k');
-      if (column.type == LUNAR_BLOB && words_.one_in(15)) v.bytes += std::string("\0\xff", words_.below(3));
+      if (choices_.one_in(8)) v.bytes += std::string(choices_.below(40), 'k');
+      if (!column.key && choices_.one_in(16)) v.bytes = std::string(48 + choices_.below(4), 'k');
+      if (column.type == LUNAR_BLOB && choices_.one_in(15)) v.bytes += std::string("\0\xff", choices_.below(3));
     }
     return v;
   }
@@ -572,7 +572,7 @@ class Contest {
       case LUNAR_BLOB: {
         used("blob");
         std::string text = lunar_test::shown(blob(v.bytes));
-        if (words_.one_in(2)) text[0] = 'X';
+        if (choices_.one_in(2)) text[0] = 'X';
         return text;
       }
       default:
@@ -605,11 +605,11 @@ class Contest {
   // --- names ---
 
   std::string name(const std::string& plain) {
-    if (words_.one_in(12)) {
+    if (choices_.one_in(12)) {
       used("quoted name");
       return "\"" + plain + "\"";
     }
-    if (words_.one_in(12)) {
+    if (choices_.one_in(12)) {
       used("other case");
       std::string other = plain;
       for (auto& c : other) c = static_cast<char>(std::isupper(c) != 0 ? std::tolower(c) : std::toupper(c));
@@ -618,11 +618,11 @@ class Contest {
     return plain;
   }
   std::string space() {
-    if (words_.one_in(40)) return as("comment --", " -- it's\n");
-    if (words_.one_in(40)) return as("comment /*", " /* a ' comment */ ");
+    if (choices_.one_in(40)) return as("comment --", " -- it's\n");
+    if (choices_.one_in(40)) return as("comment /*", " /* a ' comment */ ");
     return " ";
   }
-  const Column& any_column(const Table& table) { return words_.any(table.columns); }
+  const Column& any_column(const Table& table) { return choices_.any(table.columns); }
 
   // --- tables ---
 
@@ -636,7 +636,7 @@ class Contest {
         {LUNAR_BOOLEAN, {"boolean", "bool"}},
         {LUNAR_TEXT, {"text", "varchar(n)", "char(n)"}},
         {LUNAR_BLOB, {"blob"}}};
-    const std::string chosen = words_.any(names.at(type));
+    const std::string chosen = choices_.any(names.at(type));
     used("type " + chosen);
     return chosen.substr(0, chosen.find('(')) + (chosen.find('(') != std::string::npos ? "(40)" : "");
   }
@@ -662,25 +662,25 @@ class Contest {
     Table table;
     table.name = "T" + std::to_string(++tables_made_);
     std::vector<std::string> left(std::begin(names), std::end(names));
-    const std::size_t columns = 2 + words_.below(6);
-    table.key = words_.below(columns);
+    const std::size_t columns = 2 + choices_.below(6);
+    table.key = choices_.below(columns);
     for (std::size_t i = 0; i < columns; ++i) {
-      const auto at = static_cast<std::ptrdiff_t>(words_.below(left.size()));
-      const lunar_type type = i == table.key ? words_.any(keys) : words_.any(types);
+      const auto at = static_cast<std::ptrdiff_t>(choices_.below(left.size()));
+      const lunar_type type = i == table.key ? choices_.any(keys) : choices_.any(types);
       table.columns.push_back(
-          {left[static_cast<std::size_t>(at)], type, i == table.key || words_.one_in(4), i == table.key});
+          {left[static_cast<std::size_t>(at)], type, i == table.key || choices_.one_in(4), i == table.key});
       left.erase(left.begin() + at);
     }
-    table.tree = words_.percent(60);
-    const bool constraint = words_.one_in(4);
+    table.tree = choices_.percent(60);
+    const bool constraint = choices_.one_in(4);
     Text text;
     text.add("CREATE TABLE ");
     used("create table");
-    if (words_.one_in(3)) used("create if not exists"), text.add("IF NOT EXISTS ");
+    if (choices_.one_in(3)) used("create if not exists"), text.add("IF NOT EXISTS ");
     text.add(name(table.name) + " (");
     std::string index;
     if (!table.tree) used("using hash"), index = " USING HASH";
-    if (table.tree && words_.one_in(3)) used("using tree"), index = " USING TREE";
+    if (table.tree && choices_.one_in(3)) used("using tree"), index = " USING TREE";
     for (std::size_t i = 0; i < columns; ++i) {
       const Column& c = table.columns[i];
       text.add((i != 0 ? ", " : "") + std::string("\"") + c.name + "\" ");
@@ -701,7 +701,7 @@ class Contest {
       text.add(", PRIMARY KEY (\"" + table.columns[table.key].name + "\")"), text.lunar += index;
     }
     text.add(")");
-    if (words_.one_in(10)) used("ring rows"), table.ring = 1000000, text.lunar += " RING ROWS 1000000";
+    if (choices_.one_in(10)) used("ring rows"), table.ring = 1000000, text.lunar += " RING ROWS 1000000";
     both(text, true);
     table_.push_back(table);
     for (int i = 0; i < 12; ++i) insert();
@@ -714,14 +714,14 @@ class Contest {
   }
 
   void create_index() {
-    Table& table = table_[words_.below(table_.size())];
+    Table& table = table_[choices_.below(table_.size())];
     if (table.indexes.size() == LUNAR_INDEXES_MAX || numbers_taken() > 12) return;
-    const bool again = !table.indexes.empty() && words_.one_in(3), tolerant = words_.one_in(3);
+    const bool again = !table.indexes.empty() && choices_.one_in(3), tolerant = choices_.one_in(3);
     Index index{again ? table.indexes[0].name : "I" + std::to_string(++indexes_made_),
-                words_.below(table.columns.size()), words_.percent(65)};
-    if (words_.one_in(10)) index.column = table.key;
+                choices_.below(table.columns.size()), choices_.percent(65)};
+    if (choices_.one_in(10)) index.column = table.key;
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-      if (table.columns[i].type == LUNAR_TEXT && words_.one_in(4)) index.column = i;
+      if (table.columns[i].type == LUNAR_TEXT && choices_.one_in(4)) index.column = i;
     Text text;
     text.add("CREATE INDEX ");
     used("create index");
@@ -729,7 +729,7 @@ class Contest {
     text.add(name(index.name) + " ON" + space() + name(table.name) + " (\"" + table.columns[index.column].name + "\")");
     if (!index.tree)
       used("create index using hash"), text.lunar += " USING HASH";
-    else if (words_.one_in(2))
+    else if (choices_.one_in(2))
       used("create index using tree"), text.lunar += " USING TREE";
     if (again && !tolerant) {  // SQLite does not even prepare it
       used("create index refused");
@@ -742,16 +742,16 @@ class Contest {
   }
 
   void drop_index() {
-    auto& indexes = table_[words_.below(table_.size())].indexes;
+    auto& indexes = table_[choices_.below(table_.size())].indexes;
     Text text;
-    const bool tolerant = words_.one_in(2);
+    const bool tolerant = choices_.one_in(2);
     text.add("DROP INDEX " + (tolerant ? as("drop index if exists", "IF EXISTS ") : ""));
     if (indexes.empty()) {
       text.add("gone");
       if (tolerant) both(text, true);
       return;
     }
-    const auto at = words_.below(indexes.size());
+    const auto at = choices_.below(indexes.size());
     text.add(name(indexes[at].name));
     used("drop index");
     if (transaction_) used("drop index in a transaction");
@@ -760,18 +760,18 @@ class Contest {
   }
 
   void drop() {
-    const auto at = words_.below(table_.size());
+    const auto at = choices_.below(table_.size());
     Text text;
-    text.add("DROP TABLE " + (words_.one_in(2) ? as("drop if exists", "IF EXISTS ") : "") + name(table_[at].name));
+    text.add("DROP TABLE " + (choices_.one_in(2) ? as("drop if exists", "IF EXISTS ") : "") + name(table_[at].name));
     used("drop table");
     both(text, true);
     table_.erase(table_.begin() + static_cast<std::ptrdiff_t>(at));
-    if (words_.one_in(3)) used("drop if exists"), both(text_of("DROP TABLE IF EXISTS gone"), true);
+    if (choices_.one_in(3)) used("drop if exists"), both(text_of("DROP TABLE IF EXISTS gone"), true);
     if (table_.empty()) create();
   }
-  static Text text_of(const std::string& words) {
+  static Text text_of(const std::string& sql_text) {
     Text text;
-    text.add(words);
+    text.add(sql_text);
     return text;
   }
 
@@ -782,8 +782,8 @@ class Contest {
     Value v;
     if (is_number(column.type)) {
       v.type = LUNAR_TEXT, v.bytes = "many";
-      if (is_integer(column.type) && words_.one_in(2)) v.type = LUNAR_REAL, v.real = 2.5;
-      if (column.type <= LUNAR_INT32 && words_.one_in(2)) v.type = LUNAR_INT64, v.integer = 1LL << 40;
+      if (is_integer(column.type) && choices_.one_in(2)) v.type = LUNAR_REAL, v.real = 2.5;
+      if (column.type <= LUNAR_INT32 && choices_.one_in(2)) v.type = LUNAR_INT64, v.integer = 1LL << 40;
     } else {
       v.type = column.type == LUNAR_TEXT ? LUNAR_BLOB : LUNAR_TEXT, v.bytes = "wrong";
     }
@@ -791,39 +791,40 @@ class Contest {
   }
 
   void insert() {
-    const Table& table = words_.any(table_);
+    const Table& table = choices_.any(table_);
     Text text;
     std::vector<std::size_t> columns(table.columns.size());
     for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = i;
     text.add("INSERT INTO" + space() + name(table.name));
     used("insert");
-    if (words_.one_in(2)) {
+    if (choices_.one_in(2)) {
       used("insert with columns");
-      for (std::size_t i = columns.size() - 1; i > 0; --i) std::swap(columns[i], columns[words_.below(i + 1)]);
+      for (std::size_t i = columns.size() - 1; i > 0; --i) std::swap(columns[i], columns[choices_.below(i + 1)]);
       for (std::size_t i = columns.size(); i-- > 0;)
-        if (columns[i] != table.key && !table.columns[columns[i]].not_null && words_.one_in(3))
+        if (columns[i] != table.key && !table.columns[columns[i]].not_null && choices_.one_in(3))
           columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(i));
       for (std::size_t i = 0; i < columns.size(); ++i)
         text.add((i != 0 ? "," : " (") + name(table.columns[columns[i]].name));
       text.add(")");
     }
     text.add(space() + "VALUES ");
-    const auto rows = words_.one_in(3) ? 2 + words_.below(4) : 1;
+    const auto rows = choices_.one_in(3) ? 2 + choices_.below(4) : 1;
     if (rows > 1) used("insert several rows");
-    const bool wrong = words_.one_in(25);
+    const bool wrong = choices_.one_in(25);
     for (std::uint64_t r = 0; r < rows; ++r) {
       text.add(r != 0 ? ", (" : "(");
       for (std::size_t i = 0; i < columns.size(); ++i) {
         const Column& c = table.columns[columns[i]];
         if (i != 0) text.add(",");
         Value v = value_for(c);
-        if (columns[i] == table.key && words_.percent(80)) {
+        if (columns[i] == table.key && choices_.percent(80)) {
           if (is_integer(c.type))
-            v.integer = static_cast<std::int64_t>(words_.below(100)), v.type = LUNAR_INT64;
+            v.integer = static_cast<std::int64_t>(choices_.below(100)), v.type = LUNAR_INT64;
           else
-            v.bytes += static_cast<char>('a' + words_.below(26)), v.bytes += static_cast<char>('a' + words_.below(26));
+            v.bytes += static_cast<char>('a' + choices_.below(26)),
+                v.bytes += static_cast<char>('a' + choices_.below(26));
         }
-        constant(text, wrong && words_.one_in(3) ? wrong_for(c) : v);
+        constant(text, wrong && choices_.one_in(3) ? wrong_for(c) : v);
       }
       text.add(")");
     }
@@ -847,8 +848,8 @@ class Contest {
     const std::string column = name(table.columns[index.column].name);
     Value step, from;
     step.type = from.type = LUNAR_INT64;
-    step.integer = 1 + static_cast<std::int64_t>(words_.below(3)),
-    from.integer = static_cast<std::int64_t>(words_.below(9));
+    step.integer = 1 + static_cast<std::int64_t>(choices_.below(3)),
+    from.integer = static_cast<std::int64_t>(choices_.below(9));
     Text text;
     used("index: update along it");
     text.add("UPDATE " + name(table.name) + " SET " + column + " = " + column + " + ");
@@ -861,37 +862,38 @@ class Contest {
   }
 
   void update() {
-    const Table& table = words_.any(table_);
+    const Table& table = choices_.any(table_);
     for (const auto& index : table.indexes) {
       const Column& c = table.columns[index.column];
-      if (!c.key && is_number(c.type) && c.type != LUNAR_BOOLEAN && words_.one_in(4)) return update_along(table, index);
+      if (!c.key && is_number(c.type) && c.type != LUNAR_BOOLEAN && choices_.one_in(4))
+        return update_along(table, index);
     }
     Text text;
     text.add("UPDATE" + space() + name(table.name) + " SET ");
     used("update");
     std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-      if (i != table.key && (columns.empty() || words_.one_in(3))) columns.push_back(i);
+      if (i != table.key && (columns.empty() || choices_.one_in(3))) columns.push_back(i);
     if (columns.size() > 1) used("update several columns");
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const Column& c = table.columns[columns[i]];
       text.add((i != 0 ? ", " : "") + name(c.name) + " = ");
       const Column& from = any_column(table);
-      if (is_number(c.type) && c.type != LUNAR_BOOLEAN && words_.percent(50)) {
+      if (is_number(c.type) && c.type != LUNAR_BOOLEAN && choices_.percent(50)) {
         text.add(name(c.name) +
-                 (words_.one_in(2) ? as("update column + literal", " + ") : as("update column - literal", " - ")));
+                 (choices_.one_in(2) ? as("update column + literal", " + ") : as("update column - literal", " - ")));
         Value v;
-        v.type = LUNAR_INT64, v.integer = static_cast<std::int64_t>(words_.below(4));
+        v.type = LUNAR_INT64, v.integer = static_cast<std::int64_t>(choices_.below(4));
         constant(text, v);
-      } else if (from.type == c.type && words_.one_in(2)) {
+      } else if (from.type == c.type && choices_.one_in(2)) {
         used("update of another column");
         text.add(name(from.name));
       } else {
         used("update literal");
-        constant(text, words_.one_in(30) ? wrong_for(c) : value_for(c));
+        constant(text, choices_.one_in(30) ? wrong_for(c) : value_for(c));
       }
     }
-    if (words_.percent(85)) where(text, table);
+    if (choices_.percent(85)) where(text, table);
     change(text, "update refused");
     if (!index_.empty()) used("index: update");
     for (const auto& index : table.indexes)
@@ -901,23 +903,23 @@ class Contest {
   }
 
   void remove() {
-    const Table& table = words_.any(table_);
+    const Table& table = choices_.any(table_);
     Text text;
     text.add("DELETE FROM " + name(table.name));
     used("delete");
-    if (words_.one_in(15)) {
+    if (choices_.one_in(15)) {
       used("delete all");
     } else {
       // Deletes a few rows.
       text.add(" WHERE ");
-      if (!table.indexes.empty() && words_.one_in(3)) {
-        index_term(text, table, words_.any(table.indexes));
+      if (!table.indexes.empty() && choices_.one_in(3)) {
+        index_term(text, table, choices_.any(table.indexes));
         text.add(" AND ");
         term(text, table, 0);
       } else {
         text.add(name(table.columns[table.key].name) + " = ");
         constant(text, value_for(table.columns[table.key]));
-        if (words_.percent(30)) text.add(" OR "), term(text, table, 0);
+        if (choices_.percent(30)) text.add(" OR "), term(text, table, 0);
       }
     }
     both(text, true);
@@ -929,9 +931,9 @@ class Contest {
   void where(Text& text, const Table& table) {
     text.add(space() + "WHERE ");
     used("where");
-    if (!table.indexes.empty() && words_.percent(40)) {
-      index_term(text, table, words_.any(table.indexes));
-      if (words_.one_in(2)) return;
+    if (!table.indexes.empty() && choices_.percent(40)) {
+      index_term(text, table, choices_.any(table.indexes));
+      if (choices_.one_in(2)) return;
       text.add(" AND ");
       return term(text, table, 0);
     }
@@ -943,14 +945,14 @@ class Contest {
     static const char* const ranges[] = {" < ", " <= ", " > ", " >= "};
     const Column& c = table.columns[index.column];
     text.add(name(c.name));
-    switch (words_.below(7)) {
+    switch (choices_.below(7)) {
       case 0:
         used("index: is null");
         return text.add(" IS NULL");
       case 1:
       case 2: {
         text.add(" IN (");
-        const auto items = 1 + words_.below(6);
+        const auto items = 1 + choices_.below(6);
         for (std::uint64_t i = 0; i < items; ++i) {
           if (i != 0) text.add(", ");
           constant(text, equal_to(c));
@@ -958,7 +960,7 @@ class Contest {
         return text.add(")");
       }
       case 3:
-        text.add(words_.any(ranges));
+        text.add(choices_.any(ranges));
         return other_side(text, table, c);
       case 4: {
         Value low = value_for(c), high = value_for(c);
@@ -971,26 +973,26 @@ class Contest {
       case 5:
         if (c.type == LUNAR_TEXT) {
           Value v;
-          v.type = LUNAR_TEXT, v.bytes = words_.any(patterns_of_range);
+          v.type = LUNAR_TEXT, v.bytes = choices_.any(patterns_of_range);
           text.add(" LIKE ");
           return constant(text, v);
         }
         [[fallthrough]];
       default:
         text.add(" = ");
-        if (is_number(c.type) && words_.one_in(4)) return constant(text, equal_to(c));
+        if (is_number(c.type) && choices_.one_in(4)) return constant(text, equal_to(c));
         return other_side(text, table, c);
     }
   }
 
   void condition(Text& text, const Table& table, int depth) {
-    if (depth < 3 && words_.percent(40)) {
-      const bool all = words_.percent(35);
-      const auto terms = 2 + words_.below(2);
-      if (all && words_.percent(40)) key_range(text, table), text.add(" AND ");
+    if (depth < 3 && choices_.percent(40)) {
+      const bool all = choices_.percent(35);
+      const auto terms = 2 + choices_.below(2);
+      if (all && choices_.percent(40)) key_range(text, table), text.add(" AND ");
       for (std::uint64_t i = 0; i < terms; ++i) {
         if (i != 0) text.add(all ? as("and", " AND ") : as("or", " OR "));
-        const bool parentheses = words_.one_in(2);
+        const bool parentheses = choices_.one_in(2);
         if (parentheses) used("parentheses"), text.add("(");
         parentheses ? condition(text, table, depth + 1) : term(text, table, depth + 1);
         if (parentheses) text.add(")");
@@ -1003,39 +1005,39 @@ class Contest {
   void key_range(Text& text, const Table& table) {
     const Column& key = table.columns[table.key];
     used("key range");
-    if (key.type == LUNAR_TEXT && words_.one_in(2)) {
+    if (key.type == LUNAR_TEXT && choices_.one_in(2)) {
       Value v;
-      v.type = LUNAR_TEXT, v.bytes = words_.any(patterns_of_range);
+      v.type = LUNAR_TEXT, v.bytes = choices_.any(patterns_of_range);
       text.add(name(key.name) + " LIKE ");
       constant(text, v);
-    } else if (words_.one_in(2)) {
-      text.add(name(key.name) + (words_.one_in(2) ? " >= " : " < "));
+    } else if (choices_.one_in(2)) {
+      text.add(name(key.name) + (choices_.one_in(2) ? " >= " : " < "));
       constant(text, value_for(key));
     } else {
       constant(text, value_for(key));
-      text.add((words_.one_in(2) ? " < " : " >= ") + name(key.name));
+      text.add((choices_.one_in(2) ? " < " : " >= ") + name(key.name));
     }
   }
 
   // Adds the other side of a column's comparison, mostly of its type.
   void other_side(Text& text, const Table& table, const Column& column) {
     Value v = value_for(column);
-    if (words_.percent(12)) {
+    if (choices_.percent(12)) {
       if (is_number(column.type)) {
         static const char* const texts[] = {"5", " 12 ", "1.5", "abc", "-3", "7e0"};
-        if (words_.one_in(2)) {
+        if (choices_.one_in(2)) {
           used("text with number column");
-          v.type = LUNAR_TEXT, v.bytes = words_.any(texts);
+          v.type = LUNAR_TEXT, v.bytes = choices_.any(texts);
         } else {
           used("real with integer column");
-          v.type = LUNAR_REAL, v.real = words_.one_in(2) ? 4.0 : 4.5;
-          if (words_.one_in(2)) v = extreme_real();
+          v.type = LUNAR_REAL, v.real = choices_.one_in(2) ? 4.0 : 4.5;
+          if (choices_.one_in(2)) v = extreme_real();
         }
       } else if (column.type == LUNAR_TEXT) {
         used("number with text column");
         v = integer_for(LUNAR_INT8);
       }
-    } else if (words_.percent(10)) {
+    } else if (choices_.percent(10)) {
       used("column with column");
       return text.add(name(any_column(table).name));
     }
@@ -1043,15 +1045,15 @@ class Contest {
   }
 
   void term(Text& text, const Table& table, int depth) {
-    if (words_.one_in(8)) {
+    if (choices_.one_in(8)) {
       used("not");
       text.add("NOT ");
     }
     const Column& key = table.columns[table.key];
-    if (words_.one_in(12)) {
-      if (key.type == LUNAR_TEXT && words_.one_in(2)) {
+    if (choices_.one_in(12)) {
+      if (key.type == LUNAR_TEXT && choices_.one_in(2)) {
         Value v;
-        v.type = LUNAR_TEXT, v.bytes = words_.any(patterns_of_range);
+        v.type = LUNAR_TEXT, v.bytes = choices_.any(patterns_of_range);
         text.add(name(key.name) + " LIKE ");
         return constant(text, v);
       }
@@ -1061,22 +1063,22 @@ class Contest {
     }
     const Column& c = any_column(table);
     const std::string column = name(c.name);
-    switch (words_.below(9)) {
+    switch (choices_.below(9)) {
       case 0:
-        text.add(column + (words_.percent(30) ? as("is null", " IS NULL") : as("is not null", " IS NOT NULL")));
+        text.add(column + (choices_.percent(30) ? as("is null", " IS NULL") : as("is not null", " IS NOT NULL")));
         return;
       case 1: {
-        text.add(column + (words_.percent(30) ? as("is", " IS ") : as("is not", " IS NOT ")));
+        text.add(column + (choices_.percent(30) ? as("is", " IS ") : as("is not", " IS NOT ")));
         Value v = value_for(c);
         if (v.type == LUNAR_BOOLEAN) v.type = LUNAR_INT64;  // IS TRUE is another operator
         return constant(text, v);
       }
       case 2: {
-        text.add(column + (words_.percent(60) ? as("in", " IN (") : as("not in", " NOT IN (")));
-        const auto items = 1 + words_.below(8);
+        text.add(column + (choices_.percent(60) ? as("in", " IN (") : as("not in", " NOT IN (")));
+        const auto items = 1 + choices_.below(8);
         for (std::uint64_t i = 0; i < items; ++i) {
           Value v = equal_to(c);
-          if (v.type == LUNAR_NULL && !words_.one_in(4)) v = value_for(c);
+          if (v.type == LUNAR_NULL && !choices_.one_in(4)) v = value_for(c);
           if (v.type == LUNAR_NULL) used("in with null");
           if (i != 0) text.add(", ");
           constant(text, v);
@@ -1086,13 +1088,13 @@ class Contest {
       case 3: {
         static const char* const patterns[] = {"%", "a%", "A%", "%b%", "_b%", "k%", "%", "%c", "x y", "1%", "_", "-%"};
         if (c.type == LUNAR_REAL || c.type == LUNAR_BLOB) break;
-        text.add(column + (words_.percent(70) ? as("like", " LIKE ") : as("not like", " NOT LIKE ")));
+        text.add(column + (choices_.percent(70) ? as("like", " LIKE ") : as("not like", " NOT LIKE ")));
         Value v;
-        v.type = LUNAR_TEXT, v.bytes = words_.any(patterns);
+        v.type = LUNAR_TEXT, v.bytes = choices_.any(patterns);
         return constant(text, v);
       }
       case 4: {
-        text.add(column + (words_.percent(70) ? as("between", " BETWEEN ") : as("not between", " NOT BETWEEN ")));
+        text.add(column + (choices_.percent(70) ? as("between", " BETWEEN ") : as("not between", " NOT BETWEEN ")));
         Value low = value_for(c), high = value_for(c);
         if (order_of(low, high) > 0) std::swap(low, high);
         constant(text, low);
@@ -1101,11 +1103,11 @@ class Contest {
       }
       case 5: {
         if (!is_number(c.type)) break;
-        if (words_.one_in(3)) {
-          text.add(words_.one_in(2) ? as("unary -", "- ") + column : as("unary +", "+") + column);
+        if (choices_.one_in(3)) {
+          text.add(choices_.one_in(2) ? as("unary -", "- ") + column : as("unary +", "+") + column);
         } else {
-          text.add(column + (words_.one_in(2) ? as("+", " + ") : as("-", " - ")));
-          constant(text, words_.one_in(3) ? value_for(c) : integer_for(LUNAR_INT8));
+          text.add(column + (choices_.one_in(2) ? as("+", " + ") : as("-", " - ")));
+          constant(text, choices_.one_in(3) ? value_for(c) : integer_for(LUNAR_INT8));
         }
         text.add(" <= ");
         return constant(text, value_for(c));
@@ -1114,9 +1116,9 @@ class Contest {
         break;
     }
     static const char* const signs[] = {"=", "==", "<>", "!=", "<", "<=", ">", ">=", ">=", "<>"};
-    const char* sign = words_.any(signs);
+    const char* sign = choices_.any(signs);
     used(sign);
-    if (words_.percent(85) || depth > 2) {
+    if (choices_.percent(85) || depth > 2) {
       text.add(column + " " + sign + " ");
       return other_side(text, table, c);
     }
@@ -1127,12 +1129,12 @@ class Contest {
   // --- SELECT ---
 
   void aggregates(Text& text, const Table& table) {
-    const auto count = 1 + words_.below(3);
+    const auto count = 1 + choices_.below(3);
     for (std::uint64_t i = 0; i < count; ++i) {
       const Column& c = any_column(table);
       if (i != 0) text.add(", ");
-      const bool expression = words_.one_in(8);
-      switch (words_.below(6)) {
+      const bool expression = choices_.one_in(8);
+      switch (choices_.below(6)) {
         case 0:
           used("count(*)"), text.add("COUNT(*)");
           break;
@@ -1150,7 +1152,7 @@ class Contest {
             used("count(*)"), text.add("COUNT(*)");
           } else {
             // An average of the largest integers depends on the order.
-            text.add((c.type == LUNAR_INT64 || words_.percent(60) ? as("sum", "SUM(") : as("avg", "AVG (")) +
+            text.add((c.type == LUNAR_INT64 || choices_.percent(60) ? as("sum", "SUM(") : as("avg", "AVG (")) +
                      name(c.name) + ")");
           }
       }
@@ -1159,14 +1161,14 @@ class Contest {
   }
 
   void select() {
-    const Table& table = words_.any(table_);
+    const Table& table = choices_.any(table_);
     const std::string key = "\"" + table.columns[table.key].name + "\"";
     const lunar_type key_type = table.columns[table.key].type;
     Text text;
     text.add("SELECT" + space());
     used("select");
-    const bool aggregated = words_.percent(25), grouped = words_.percent(aggregated ? 50 : 5);
-    if (words_.one_in(25)) {
+    const bool aggregated = choices_.percent(25), grouped = choices_.percent(aggregated ? 50 : 5);
+    if (choices_.one_in(25)) {
       text.add("COUNT(*) FROM " + name(table.name));
       explain(text);
       both(text, true);
@@ -1174,10 +1176,10 @@ class Contest {
     }
     // Orders by an index, with its column first in the result.
     const Index* order = nullptr;
-    if (!aggregated && !grouped && !table.indexes.empty() && words_.percent(40)) {
-      order = &words_.any(table.indexes);
+    if (!aggregated && !grouped && !table.indexes.empty() && choices_.percent(40)) {
+      order = &choices_.any(table.indexes);
       for (const auto& index : table.indexes)
-        if (index.tree && is_number(table.columns[index.column].type) && words_.one_in(2)) order = &index;
+        if (index.tree && is_number(table.columns[index.column].type) && choices_.one_in(2)) order = &index;
       text.add(name(table.columns[order->column].name) + ", ");
     }
     const Column& group = any_column(table);
@@ -1185,38 +1187,38 @@ class Contest {
     if (grouped) text.add(group_name + (aggregated ? ", " : ""));
     if (aggregated) {
       aggregates(text, table);
-    } else if (!grouped && words_.one_in(3)) {
+    } else if (!grouped && choices_.one_in(3)) {
       used("select *");
       text.add("*");
     } else if (!grouped) {
       used("select columns");
-      const auto count = 1 + words_.below(4);
+      const auto count = 1 + choices_.below(4);
       for (std::uint64_t i = 0; i < count; ++i) {
         if (i != 0) text.add(", ");
         const Column& c = any_column(table);
         text.add(name(c.name));
-        if (words_.one_in(8)) {
+        if (choices_.one_in(8)) {
           used("select expression");
           text.add(is_number(c.type) ? " + 1" : " IS NULL");
         }
-        if (words_.one_in(8)) used("select as"), text.add(" AS other");
+        if (choices_.one_in(8)) used("select as"), text.add(" AS other");
       }
     }
     text.add(space() + "FROM " + name(table.name));
-    if (words_.percent(order != nullptr ? 20 : 70)) where(text, table);
+    if (choices_.percent(order != nullptr ? 20 : 70)) where(text, table);
     if (grouped) used("group by"), text.add(" GROUP BY " + group_name);
     bool ordered = false;
     bool descending = false, any_order = false;
-    if (grouped ? words_.one_in(3) : order != nullptr || (!aggregated && words_.percent(50))) {
+    if (grouped ? choices_.one_in(3) : order != nullptr || (!aggregated && choices_.percent(50))) {
       used("order by");
       ordered = true;
       const std::string direction[] = {"", " ASC", " DESC"};
-      const auto way = words_.below(3);
+      const auto way = choices_.below(3);
       if (way != 0) used(way == 1 ? "asc" : "desc");
       if (grouped) {
         used("order by group");
         text.add(" ORDER BY " + group_name + direction[way]);
-      } else if (order == nullptr && words_.one_in(table.indexes.empty() ? 3 : 2)) {
+      } else if (order == nullptr && choices_.one_in(table.indexes.empty() ? 3 : 2)) {
         used("order by key");
         text.add(" ORDER BY " + key + direction[way]);
         explain(text);
@@ -1224,9 +1226,9 @@ class Contest {
       } else {
         const Column& by = order != nullptr ? table.columns[order->column] : any_column(table);
         text.add(" ORDER BY " + name(by.name) + direction[way]);
-        if (words_.one_in(order != nullptr ? 3 : 2)) {
+        if (choices_.one_in(order != nullptr ? 3 : 2)) {
           used("order by several");
-          text.add(", " + name(any_column(table).name) + (words_.one_in(2) ? as("desc", " DESC") : ""));
+          text.add(", " + name(any_column(table).name) + (choices_.one_in(2) ? as("desc", " DESC") : ""));
         }
         // An index orders ties by numeric keys; a descending one reverses them.
         explain(text);
@@ -1235,16 +1237,16 @@ class Contest {
         any_order = by_index_ && !is_number(key_type);
         text.sqlite += ", " + key + (by_index_ && descending ? " DESC" : "");
       }
-      if (!any_order && words_.percent(40)) {
+      if (!any_order && choices_.percent(40)) {
         used("limit");
         Value v;
-        v.type = LUNAR_INT64, v.integer = static_cast<std::int64_t>(words_.below(12)) + (words_.one_in(6) ? -1 : 1);
+        v.type = LUNAR_INT64, v.integer = static_cast<std::int64_t>(choices_.below(12)) + (choices_.one_in(6) ? -1 : 1);
         text.add(" LIMIT ");
         constant(text, v);
-        if (words_.one_in(2)) {
+        if (choices_.one_in(2)) {
           used("offset");
           text.add(" OFFSET ");
-          v.integer = static_cast<std::int64_t>(words_.below(5));
+          v.integer = static_cast<std::int64_t>(choices_.below(5));
           constant(text, v);
         }
       }
@@ -1256,7 +1258,7 @@ class Contest {
     ++selects, selects_with_rows += !outcome.rows.empty();
     if (!aggregated || grouped) ++selects_of_rows, selects_of_rows_with_rows += !outcome.rows.empty();
     if (several_passes_) used(grouped ? "several passes: group by" : "several passes: order by");
-    if (words_.one_in(8)) explain(text);
+    if (choices_.one_in(8)) explain(text);
   }
 
   void explain(const Text& text) {
@@ -1275,17 +1277,17 @@ class Contest {
 
   void begin() {
     used("begin");
-    both(text_of(words_.one_in(2) ? "BEGIN" : "BEGIN TRANSACTION"), true);
+    both(text_of(choices_.one_in(2) ? "BEGIN" : "BEGIN TRANSACTION"), true);
     transaction_ = true;
     tables_before_ = table_;
   }
   void end_transaction() {
     if (!transaction_) return;
-    if (words_.one_in(3)) {
+    if (choices_.one_in(3)) {
       used("rollback");
       return roll_back();
     }
-    both(text_of(words_.one_in(2) ? as("commit", "COMMIT") : as("end", "END TRANSACTION")), true);
+    both(text_of(choices_.one_in(2) ? as("commit", "COMMIT") : as("end", "END TRANSACTION")), true);
     transaction_ = false;
   }
   void roll_back() {
@@ -1303,8 +1305,8 @@ class Contest {
   }
 
   void step() {
-    parameters_ = words_.one_in(2), style_ = words_.below(3);
-    const auto what = words_.below(1000);
+    parameters_ = choices_.one_in(2), style_ = choices_.below(3);
+    const auto what = choices_.below(1000);
     if (what < 8 && table_.size() < 6) return create();
     if (what < 12 && !transaction_) return drop();
     if (what >= 984 && !transaction_) return create_index();
@@ -1317,7 +1319,7 @@ class Contest {
     return select();
   }
 
-  Words words_;
+  Choices choices_;
   bool tiny_;
   Database database_;
   sqlite3* sqlite_ = nullptr;
@@ -1333,8 +1335,8 @@ class Contest {
 };
 
 void contest(std::uint64_t statements, bool every_production) {
-  const std::uint64_t seed = seed_told(), each = 1000;
-  if (const char* count = std::getenv("LUNAR_STATEMENTS")) statements = std::strtoull(count, nullptr, 10);
+  const std::uint64_t seed = test_seed(), each = 1000;
+  if (const char* text = std::getenv("LUNAR_STATEMENTS")) statements = std::strtoull(text, nullptr, 10);
   std::map<std::string, std::uint64_t> counts;
   std::uint64_t selects = 0, with_rows = 0, of_rows = 0, of_rows_with_rows = 0, made = 0;
   for (std::uint64_t i = 0; made < statements; ++i) {
@@ -1366,7 +1368,7 @@ void contest(std::uint64_t statements, bool every_production) {
 }
 
 // Returns SQLite's rows of a query in the form of Database::result.
-std::string result_of_sqlite(sqlite3* sqlite, const std::string& sql) {
+std::string sqlite_result(sqlite3* sqlite, const std::string& sql) {
   sqlite3_stmt* statement = nullptr;
   EXPECT_EQ(sqlite3_prepare_v2(sqlite, sql.c_str(), -1, &statement, nullptr), SQLITE_OK);
   std::string rows;
@@ -1389,7 +1391,7 @@ std::string result_of_sqlite(sqlite3* sqlite, const std::string& sql) {
 // SQLite stores a NaN as NULL. lunar stores it, and its aggregates ignore it like NULL.
 TEST(SqlBesideSqlite, aggregates_of_reals_with_nan_and_infinities_are_the_same) {
   static const double reals[] = {std::nan(""), -std::nan(""), HUGE_VAL, -HUGE_VAL, 20.5, -3, 0, 1e17};
-  Words words(seed_told());
+  Choices choices(test_seed());
   for (int round = 0; round < 60; ++round) {
     Database database;
     sqlite3* sqlite = nullptr;
@@ -1402,9 +1404,9 @@ TEST(SqlBesideSqlite, aggregates_of_reals_with_nan_and_infinities_are_the_same) 
     sqlite3_stmt* insert = nullptr;
     ASSERT_EQ(sqlite3_prepare_v2(sqlite, "INSERT INTO t VALUES (?, ?, ?)", -1, &insert, nullptr), SQLITE_OK);
     for (int id = 0; id < 12; ++id) {
-      const int group = static_cast<int>(words.below(4));
+      const int group = static_cast<int>(choices.below(4));
       lunar_value real{};
-      real.type = LUNAR_REAL, real.as.real = words.any(reals);
+      real.type = LUNAR_REAL, real.as.real = choices.any(reals);
       const lunar_value row[] = {integer(id), integer(group), real};
       ASSERT_EQ(lunar_insert(&rows, row), 0);  // INSERT would store a NaN as NULL
       sqlite3_bind_int(insert, 1, id), sqlite3_bind_int(insert, 2, group), sqlite3_bind_double(insert, 3, real.as.real);
@@ -1417,7 +1419,7 @@ TEST(SqlBesideSqlite, aggregates_of_reals_with_nan_and_infinities_are_the_same) 
         char sql[200];
         std::snprintf(sql, sizeof sql, "SELECT SUM(%s), AVG(%s), MIN(%s), MAX(%s), COUNT(%s), SUM(%s) + 1 FROM t %s", a,
                       a, a, a, a, a, rest);
-        ASSERT_EQ(database.result(sql), result_of_sqlite(sqlite, sql)) << "round " << round << ": " << sql;
+        ASSERT_EQ(database.result(sql), sqlite_result(sqlite, sql)) << "round " << round << ": " << sql;
       }
     sqlite3_close(sqlite);
   }

@@ -60,14 +60,14 @@ class FlushCuts {
     std::vector<std::uint8_t> stays(database_.device.unsynced_count, 1);
     for (auto& missing : stays) {
       missing = 0;
-      EXPECT_EQ(emubd_copy_again(&device_, &database_.device), 0);
+      EXPECT_EQ(emubd_update_copy(&device_, &database_.device), 0);
       emubd_cut_to(&device_, stays.data());
       missing = 1;
-      look();
+      inspect();
     }
   }
 
-  void look() {
+  void inspect() {
     ++cuts;
     lunar db;
     if (lunar_mount(&db, &config_) != 0) {

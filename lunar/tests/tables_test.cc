@@ -95,7 +95,7 @@ std::string random_key(std::mt19937_64& random) {
 }
 
 TEST_P(Trees, are_a_sorted_map_under_random_insertion_and_removal) {
-  std::mt19937_64 random(seed_told());
+  std::mt19937_64 random(test_seed());
   create(LUNAR_TEXT);
   std::map<std::string, std::string> model;
   for (int i = 0; i < 6000; ++i) {
@@ -139,7 +139,7 @@ TEST_P(Trees, are_a_sorted_map_under_random_insertion_and_removal) {
 
 TEST_P(Trees, order_integers_by_value) {
   create(LUNAR_INT64);
-  std::mt19937_64 random(seed_told());
+  std::mt19937_64 random(test_seed());
   std::vector<std::int64_t> keys = {INT64_MIN, -1, 0, 1, INT64_MAX};
   for (int i = 0; i < 2000; ++i) keys.push_back(static_cast<std::int64_t>(random()));
   for (const auto key : keys) ASSERT_EQ(insert(integer(key), "x"), 0);

@@ -58,7 +58,7 @@ class Threads : public testing::TestWithParam<lunar_mode> {
 // Inserts, updates, removes and reads one thread's keys beside a model; `wrong` is the first difference.
 class Worker {
  public:
-  Worker(lunar& db, int number) : random_(seed_told() + static_cast<unsigned>(number)), first_(number * 1000) {
+  Worker(lunar& db, int number) : random_(test_seed() + static_cast<unsigned>(number)), first_(number * 1000) {
     if (lunar_table_open(&db, "t", &table_) != 0) wrong = "open";
   }
 
@@ -108,7 +108,7 @@ class Worker {
 };
 
 // Reads and writes the whole volume while the others work.
-std::string look_after(lunar& db, const std::atomic<bool>& ended) {
+std::string observe_whole(lunar& db, const std::atomic<bool>& ended) {
   lunar_table table{};
   char row[600];
   lunar_value values[2];
@@ -135,7 +135,7 @@ TEST_P(Threads, of_one_handle_find_their_own_rows_and_a_whole_volume) {
   for (int i = 0; i < threads; ++i) workers.emplace_back(db, i);
   std::atomic<bool> ended = false;
   std::string of_the_whole;
-  std::thread whole([&] { of_the_whole = look_after(db, ended); });
+  std::thread whole([&] { of_the_whole = observe_whole(db, ended); });
   std::vector<std::thread> running;
   for (auto& worker : workers) running.emplace_back([&worker, steps] { worker.work(steps); });
   for (auto& thread : running) thread.join();

@@ -24,18 +24,18 @@ inline lunar_value bytes_of(lunar_type type, const char* data, std::size_t bytes
 }
 
 // The caller owns the content, so a temporary string is refused.
-inline lunar_value text(const char* words) { return bytes_of(LUNAR_TEXT, words, std::strlen(words)); }
-inline lunar_value text(const std::string& words) { return bytes_of(LUNAR_TEXT, words.data(), words.size()); }
-lunar_value text(std::string&& words) = delete;
+inline lunar_value text(const char* string) { return bytes_of(LUNAR_TEXT, string, std::strlen(string)); }
+inline lunar_value text(const std::string& string) { return bytes_of(LUNAR_TEXT, string.data(), string.size()); }
+lunar_value text(std::string&& string) = delete;
 inline lunar_value blob(const std::string& content) { return bytes_of(LUNAR_BLOB, content.data(), content.size()); }
 lunar_value blob(std::string&& content) = delete;
 
 inline std::string bytes_of(const lunar_value& value) { return {static_cast<const char*>(value.as.data), value.bytes}; }
 
 // Returns LUNAR_SEED or 1, and prints it.
-inline std::uint64_t seed_told() {
-  const char* variable = std::getenv("LUNAR_SEED");
-  const std::uint64_t seed = variable != nullptr ? std::strtoull(variable, nullptr, 10) : 1;
+inline std::uint64_t test_seed() {
+  const char* seed_text = std::getenv("LUNAR_SEED");
+  const std::uint64_t seed = seed_text != nullptr ? std::strtoull(seed_text, nullptr, 10) : 1;
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   return seed;
 }

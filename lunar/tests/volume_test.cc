@@ -284,7 +284,7 @@ double room_of_a_transaction(World& world, std::uint32_t rows) {
 }
 
 double least_room(const Options& options, std::uint32_t rows, std::uint64_t trials) {
-  World world(options, seed_told());
+  World world(options, test_seed());
   for (std::int64_t key = 0; key < rows; ++key) EXPECT_EQ(insert(world, key, 100), 0);
   double least = 1;
   for (std::uint64_t i = 0; i < trials; ++i) least = std::min(least, room_of_a_transaction(world, rows));

@@ -13,8 +13,8 @@ namespace edgejoule::sampler {
 template <typename... Values>
 [[noreturn, gnu::cold, gnu::noinline]] void fail_check(const char* file, int line, const char* condition,
                                                        const char* names, Values... values) {
-  std::fprintf(stderr, "edgejoule-sampler: a mistake in the program: %s:%d: does not hold: %s; %s =", file, line,
-               condition, names);
+  std::fprintf(stderr, "edgejoule-sampler: internal error: %s:%d: assertion failed: %s; %s =", file, line, condition,
+               names);
   (std::fprintf(stderr, " %lld", static_cast<long long>(values)), ...);
   std::fputs("; the process is aborted\n", stderr);
   std::abort();

@@ -14,22 +14,22 @@ namespace {
 
 constexpr std::int64_t interval_ns_min = 50'000;  // reading such a file takes a few µs, a late wake-up 50 µs
 
-constexpr const char* usage =
-    "Usage: edgejoule-sampler INTERVAL_NS FILE...\n"
-    "\n"
-    "Reads small files every INTERVAL_NS nanoseconds (50000 or more) at absolute deadlines, and keeps the readings.\n"
-    "Every byte on standard input asks for those since the last time; they are written to standard output in binary\n"
-    "(format: sampler/README.md). Ends with standard input.\n"
-    "\n"
-    "A FILE holds one whole number. cpu-times:FILE holds what /proc/stat does, and gives two: the number of CPUs that\n"
-    "are online, and their idle, iowait and steal time in ticks.\n"
-    "\n"
-    "Examples:\n"
-    "  edgejoule-sampler 1000000 /sys/class/powercap/intel-rapl:0/energy_uj\n"
-    "  edgejoule-sampler 50000000 cpu-times:/proc/stat\n"
-    "\n"
-    "  --help     this text\n"
-    "  --version  the version\n";
+constexpr const char* usage = R"(Usage: edgejoule-sampler INTERVAL_NS FILE...
+
+Reads small files every INTERVAL_NS nanoseconds (at least 50000) at absolute deadlines and stores the readings.
+Each byte on standard input requests the readings since the previous request; they are written to standard output
+in binary (format: sampler/README.md). Exits when standard input closes.
+
+A FILE contains one whole number. cpu-times:FILE names a file in the format of /proc/stat and yields two readings:
+the number of online CPUs, and the sum of their idle, iowait and steal times in ticks.
+
+Examples:
+  edgejoule-sampler 1000000 /sys/class/powercap/intel-rapl:0/energy_uj
+  edgejoule-sampler 50000000 cpu-times:/proc/stat
+
+  --help     print this text
+  --version  print the version
+)";
 
 constexpr std::string_view cpu_times_prefix = "cpu-times:";
 

@@ -78,7 +78,7 @@ std::int32_t WatchedFile::read_text(std::int64_t now_ns) {
   if (length < 0) {
     open_error_ = errno;
     close();
-    open_again_ns_ = now_ns + open_interval_ns;
+    reopen_ns_ = now_ns + open_interval_ns;
     return open_error_;
   }
   length_ = static_cast<std::size_t>(length);
@@ -86,11 +86,11 @@ std::int32_t WatchedFile::read_text(std::int64_t now_ns) {
 }
 
 bool WatchedFile::open(std::int64_t now_ns) {
-  if (now_ns < open_again_ns_) return false;
+  if (now_ns < reopen_ns_) return false;
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ >= 0) return true;
   open_error_ = errno;
-  open_again_ns_ = now_ns + open_interval_ns;
+  reopen_ns_ = now_ns + open_interval_ns;
   return false;
 }
 

@@ -50,7 +50,7 @@ class WatchedFile {
   std::size_t length_ = 0;  // of the text in buffer_
   int descriptor_ = -1;
   std::int32_t open_error_ = 0;
-  std::int64_t open_again_ns_ = 0;
+  std::int64_t reopen_ns_ = 0;
 };
 
 }  // namespace edgejoule::sampler

@@ -86,7 +86,7 @@ TEST(WatchedFile, cpu_times_of_many_cpus_are_read_whole) {
 
 TEST(WatchedFileDeathTest, one_reading_for_two_values_ends_the_process) {
   WatchedFile file({"/proc/stat", Content::cpu_times});
-  EXPECT_DEATH(static_cast<void>(read(file, 0)), "does not hold: readings.size\\(\\) == values\\(\\);.* = 1 2;");
+  EXPECT_DEATH(static_cast<void>(read(file, 0)), "assertion failed: readings.size\\(\\) == values\\(\\);.* = 1 2;");
 }
 
 TEST(WatchedFile, the_cpu_times_of_this_machine_can_be_read) {

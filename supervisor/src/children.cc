@@ -78,7 +78,7 @@ int Children::end_all() {
     signal_all(SIGKILL);
     if (wait_for_all(kill_interval_ns)) return ended;
   } while (monotonic_ns() < limit_ns);
-  throw std::runtime_error("processes of the command cannot be ended: " + names_of_descendants());
+  throw std::runtime_error("processes of the command cannot be killed: " + names_of_descendants());
 }
 
 int Children::signal_all(int signal) {

@@ -49,25 +49,23 @@ void check(const Options& options, bool repeat_given) {
 
 }  // namespace
 
-const char* const usage =
-    "Usage: edgejoule-supervisor --report-fd N [OPTIONS] -- COMMAND [ARGUMENT]...\n"
-    "\n"
-    "Runs a command, measures its whole process tree and ends every process that it leaves behind. The command "
-    "inherits\n"
-    "the environment, the working directory and the descriptors 0, 1 and 2. Reports are JSON lines on descriptor N\n"
-    "(format: supervisor/README.md). SIGINT, SIGTERM, SIGHUP and the death of the parent end the command and all its\n"
-    "descendants.\n"
-    "\n"
-    "  --repeat N           run the command N times, one run after another (default: 1)\n"
-    "  --repeat-for SECONDS start runs until this time has passed, at least one\n"
-    "  --ignore-failure     go on after a non-zero exit code (a death by signal always stops the repetitions)\n"
-    "  --keep               let descendants go on after the command's exit, until standard input closes; the command\n"
-    "                       itself then reads from /dev/null\n"
-    "  --marks FIFO         stamp each line that arrives on this FIFO as the beginning of a phase\n"
-    "  --help               print this text\n"
-    "  --version            print the version\n"
-    "\n"
-    "Example: edgejoule-supervisor --report-fd 3 --repeat 10 -- gzip -k big.txt 3>report.jsonl\n";
+const char* const usage = R"(Usage: edgejoule-supervisor --report-fd N [OPTIONS] -- COMMAND [ARGUMENT]...
+
+Runs a command, measures its process tree and ends every process that it leaves behind. The command inherits the
+environment, the working directory and the descriptors 0, 1 and 2. Reports are JSON lines on descriptor N (format:
+supervisor/README.md). SIGINT, SIGTERM, SIGHUP and the death of the parent end the command and all its descendants.
+
+  --repeat N           run the command N times, one run after another (default: 1)
+  --repeat-for SECONDS start runs until this time has passed; at least one run
+  --ignore-failure     continue after a non-zero exit code (a death by signal always stops the repetitions)
+  --keep               let descendants run after the command's exit until standard input closes; the command then
+                       reads from /dev/null
+  --marks FIFO         record each line that arrives on this FIFO, with its time, as the start of a phase
+  --help               print this text
+  --version            print the version
+
+Example: edgejoule-supervisor --report-fd 3 --repeat 10 -- gzip -k big.txt 3>report.jsonl
+)";
 
 Options parse_options(int argc, char** argv) {
   Options options;
@@ -106,9 +104,9 @@ Options parse_options(int argc, char** argv) {
         options.version = true;
         return options;
       case ':':
-        throw std::invalid_argument(std::string(argv[at]) + " lacks its value");
+        throw std::invalid_argument(std::string(argv[at]) + " needs a value");
       default:
-        throw std::invalid_argument(std::string(argv[at]) + " is no option");
+        throw std::invalid_argument(std::string(argv[at]) + " is not an option");
     }
   }
   if (::optind < argc) options.command = argv + ::optind;

@@ -60,7 +60,7 @@ void StandardFiles::restore() const {
     const File& file = files_[static_cast<std::size_t>(descriptor)];
     if (!file.regular) continue;
     if (file.writable && ::ftruncate(descriptor, file.bytes) != 0) {
-      throw std::system_error(errno, std::generic_category(), "the output cannot be cut for the next repetition");
+      throw std::system_error(errno, std::generic_category(), "the output cannot be truncated for the next repetition");
     }
     ::lseek(descriptor, file.offset, SEEK_SET);
   }

@@ -68,7 +68,7 @@ void Wakeups::wait(std::optional<std::int64_t> timeout_ns) {
     parent_ = (::close(parent_), -1);
   }
   if ((sources[report].revents & (POLLERR | POLLNVAL)) != 0) {
-    ask_to_stop("nobody reads the reports any more", 0);
+    ask_to_stop("the reader of the reports has ended", 0);
     watched_.report = -1;
   }
 }

@@ -64,8 +64,8 @@ TEST(Options, a_refusal_names_the_option_and_what_is_expected) {
             "--repeat and --repeat-for exclude each other");
   EXPECT_EQ(Arguments({"--report-fd=3", "--keep", "--repeat=2", "true"}).refusal(),
             "--keep runs the command once: leave out --repeat and --repeat-for");
-  EXPECT_EQ(Arguments({"--report-fd"}).refusal(), "--report-fd lacks its value");
-  EXPECT_EQ(Arguments({"--report-fd=3", "--nonsense", "true"}).refusal(), "--nonsense is no option");
+  EXPECT_EQ(Arguments({"--report-fd"}).refusal(), "--report-fd needs a value");
+  EXPECT_EQ(Arguments({"--report-fd=3", "--nonsense", "true"}).refusal(), "--nonsense is not an option");
 }
 
 }  // namespace

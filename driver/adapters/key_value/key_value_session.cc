@@ -9,8 +9,7 @@ namespace edgejoule::driver {
 Status KeyValueSession::decode(std::string_view key, std::string_view value, FieldNames names,
                                std::vector<Field>& fields) {
   if (decode_row(value, names, fields)) return Status::ok;
-  set_error(
-      fmt::format("row of key {}: {} bytes that are no row or lack a field that was asked for", key, value.size()));
+  set_error(fmt::format("row of key {}: {} bytes that are no row, or lack a requested field", key, value.size()));
   return Status::unexpected_state;
 }
 

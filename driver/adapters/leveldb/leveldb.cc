@@ -177,7 +177,7 @@ std::uint64_t LevelDb::log_bytes() const {
       if (entry.path().extension() == ".log") bytes += entry.file_size();
     }
   } catch (const std::filesystem::filesystem_error& failure) {
-    throw DatabaseError(fmt::format("LevelDB: cannot look at its logs after the flush: {}", failure.what()));
+    throw DatabaseError(fmt::format("LevelDB: cannot inspect its logs after the flush: {}", failure.what()));
   }
   return bytes;
 }

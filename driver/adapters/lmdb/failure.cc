@@ -31,9 +31,9 @@ std::string way_out(MDB_env* environment, int code) {
     case MDB_VERSION_MISMATCH:
       return "; set lmdb.path to a database of this LMDB or to an empty directory";
     case ENOMEM:
-      return "; lmdb.map_bytes must fit into the address space that is left: lower it, or raise the limit (ulimit -v)";
+      return "; lmdb.map_bytes exceeds the free address space: lower it, or raise the limit (ulimit -v)";
     case EIO:
-      return " (what LMDB says of a write that was cut short, too: is the disk full, or the file at its size limit?)";
+      return " (LMDB also reports this after an incomplete write: is the disk full, or the file at its size limit?)";
     default:
       return "";
   }

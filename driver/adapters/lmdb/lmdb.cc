@@ -30,23 +30,22 @@ constexpr mode_t file_mode = 0644;
 const std::vector<OptionHelp>& option_help() {
   static const std::vector<OptionHelp> options = {
       {"lmdb.path", "directory of the database; required", ""},
-      {"lmdb.map_bytes", "largest size of the database: address space of its memory map, not memory",
+      {"lmdb.map_bytes", "largest size of the database; reserves address space, not memory",
        std::to_string(default_map_bytes)},
-      {"lmdb.max_readers",
-       "places in the table of readers, one per thread of all processes; default: threads of the run + 16, at least "
-       "126",
-       ""},
+      {"lmdb.max_readers", "slots of the reader table, one for each thread of all processes",
+       "threadcount + 16, at least 126"},
       {"lmdb.nosync", "true or false; MDB_NOSYNC: sync nothing at a commit", "by durability class"},
       {"lmdb.nometasync", "true or false; MDB_NOMETASYNC: sync the pages at a commit, not the meta page",
        "by durability class"},
-      {"lmdb.writemap", "MDB_WRITEMAP: write through the map; lmdb.map_bytes must be set", "false"},
+      {"lmdb.writemap", "MDB_WRITEMAP: write through the memory map; requires lmdb.map_bytes", "false"},
       {"lmdb.mapasync",
-       "MDB_MAPASYNC: with lmdb.writemap, begin the syncs of a commit and do not wait; without effect with lmdb.nosync",
+       "MDB_MAPASYNC: a commit starts its syncs and does not wait for them; requires lmdb.writemap; no effect with "
+       "lmdb.nosync",
        "false"},
-      {"lmdb.nordahead", "MDB_NORDAHEAD: no read-ahead; for loads and random reads of what does not fit into memory",
+      {"lmdb.nordahead", "MDB_NORDAHEAD: no read-ahead; helps loads and random reads of a database larger than memory",
        "false"},
-      {"lmdb.allow_concurrent", "other drivers may work on the database at the same time, if they are told so too",
-       "false"},
+      {"lmdb.allow_concurrent",
+       "share the database with other drivers at the same time; each of them must set this option", "false"},
       {"lmdb.nomeminit", "MDB_NOMEMINIT: do not zero unused parts of pages before they are written", "false"},
   };
   return options;
@@ -90,7 +89,7 @@ Settings taken(const Properties& properties, Durability durability) {
   settings.nomeminit = properties.get_bool("lmdb.nomeminit", false);
   settings.allow_concurrent = properties.get_bool("lmdb.allow_concurrent", false);
   if (settings.mapasync && !settings.writemap) {
-    throw UsageError(fmt::format("{}: property lmdb.mapasync=true: expected lmdb.writemap=true beside it",
+    throw UsageError(fmt::format("{}: property lmdb.mapasync=true: expected lmdb.writemap=true as well",
                                  properties.origin("lmdb.mapasync")));
   }
   if (settings.writemap && !properties.has("lmdb.map_bytes")) {
@@ -108,7 +107,7 @@ std::uint64_t syncs_of_a_commit(const Settings& settings) {
   return settings.nometasync ? 1 : 2;
 }
 
-std::string sync_words(const Settings& settings) {
+std::string sync_description(const Settings& settings) {
   if (settings.nosync) {
     return "MDB_NOSYNC: a commit is handed to the operating system and not synced; after a power cut the database may "
            "not open";
@@ -154,8 +153,8 @@ class Lmdb final : public KeyValueDatabase {
   void check_that_the_file_is_whole() const;
   [[nodiscard]] std::uint64_t free_pages_from(std::uint64_t page) const;
   [[nodiscard]] std::string file() const { return path() + "/data.mdb"; }
-  [[nodiscard]] std::string words_of_map_fault() const {
-    return fmt::format("LMDB: a page of {} cannot be read: the file was cut short, or its disk failed; load anew",
+  [[nodiscard]] std::string map_fault_text() const {
+    return fmt::format("LMDB: a page of {} cannot be read: the file was truncated, or its disk failed; load again",
                        file());
   }
   [[nodiscard]] MDB_envinfo environment_info() const;
@@ -192,9 +191,9 @@ void Lmdb::open_library(const Properties& /*properties*/, bool create, EventSink
   exclusive_use_.take(file(), create, "lmdb", settings_.allow_concurrent);
   std::error_code ignored;  // LMDB reports the error
   if (!create && std::filesystem::file_size(file(), ignored) == 0) {
-    throw DatabaseError(fmt::format("{} is empty: the database was cut to nothing; load anew", file()));
+    throw DatabaseError(fmt::format("{} is empty: the database file was truncated; load again", file()));
   }
-  map_fault_ = std::make_unique<MapFaultMessage>(words_of_map_fault());
+  map_fault_ = std::make_unique<MapFaultMessage>(map_fault_text());
   int code = open_environment();
   if (code == MDB_SUCCESS) check_that_the_file_is_whole();
   if (code == MDB_SUCCESS) code = open_table();
@@ -211,17 +210,17 @@ void Lmdb::check_that_the_file_is_whole() const {
   mdb_filehandle_t descriptor = -1;
   struct stat status {};
   if (mdb_env_get_fd(environment_.get(), &descriptor) != MDB_SUCCESS || fstat(descriptor, &status) != 0) {
-    throw DatabaseError(fmt::format("LMDB: cannot look at {}", file()));
+    throw DatabaseError(fmt::format("LMDB: cannot inspect {}", file()));
   }
   const std::uint64_t page_bytes = table_stat().ms_psize;
   const std::uint64_t pages = environment_info().me_last_pgno + 1;
   const auto pages_there = static_cast<std::uint64_t>(status.st_size) / page_bytes;
   if (pages_there >= pages) return;
-  const auto cut_short = fmt::format("LMDB: {} has {} bytes, but its database {}: it was cut short; load anew", file(),
+  const auto cut_short = fmt::format("LMDB: {} has {} bytes, but its database {}: it was truncated; load again", file(),
                                      status.st_size, pages * page_bytes);
   map_fault_->say(cut_short);  // the list of free pages itself may be in the missing part
   if (free_pages_from(pages_there) != pages - pages_there) throw DatabaseError(cut_short);
-  map_fault_->say(words_of_map_fault());
+  map_fault_->say(map_fault_text());
 }
 
 // The number of free pages with that number or a higher one.
@@ -268,8 +267,7 @@ void Lmdb::check_that_the_file_is_there() const {
   const bool same = mdb_env_get_fd(environment_.get(), &descriptor) == MDB_SUCCESS &&
                     fstat(descriptor, &open_file) == 0 && stat(name.c_str(), &named_file) == 0 &&
                     open_file.st_dev == named_file.st_dev && open_file.st_ino == named_file.st_ino;
-  if (!same)
-    throw DatabaseError(fmt::format("LMDB: {} is no longer the file that is open: what it held is lost", name));
+  if (!same) throw DatabaseError(fmt::format("LMDB: {} is no longer the open file: its rows are lost", name));
 }
 
 Settled Lmdb::settle(std::uint64_t /*timeout_ns*/) {
@@ -289,7 +287,7 @@ std::string Lmdb::version() const {
 MDB_envinfo Lmdb::environment_info() const {
   MDB_envinfo info{};
   if (const int code = mdb_env_info(environment_.get(), &info); code != MDB_SUCCESS) {
-    throw DatabaseError(fmt::format("LMDB: {} does not tell its state: {}", path(), mdb_strerror(code)));
+    throw DatabaseError(fmt::format("LMDB: {}does not report its state: {}", path(), mdb_strerror(code)));
   }
   return info;
 }
@@ -297,7 +295,7 @@ MDB_envinfo Lmdb::environment_info() const {
 MDB_stat Lmdb::table_stat() const {
   MDB_stat stat{};
   if (const int code = mdb_env_stat(environment_.get(), &stat); code != MDB_SUCCESS) {
-    throw DatabaseError(fmt::format("LMDB: {} does not tell its size: {}", path(), mdb_strerror(code)));
+    throw DatabaseError(fmt::format("LMDB: {} does not report its size: {}", path(), mdb_strerror(code)));
   }
   return stat;
 }
@@ -324,7 +322,7 @@ std::map<std::string, std::string> Lmdb::options() const {
 }
 
 std::string Lmdb::durability_how() const {
-  std::string how = fmt::format("{}: {}", name_of(durability()), sync_words(settings_));
+  std::string how = fmt::format("{}: {}", name_of(durability()), sync_description(settings_));
   if (settings_.writemap) how += "; MDB_WRITEMAP: pages are written through the memory map";
   if (!promise_holds(settings_, durability())) how += "; set by an option: the promise of the class does not hold";
   return how;

@@ -22,15 +22,15 @@ void end_with_message(int signal, siginfo_t* info, void* /*context*/) {
 
 }  // namespace
 
-MapFaultMessage::MapFaultMessage(const std::string& words) {
-  say(words);
+MapFaultMessage::MapFaultMessage(const std::string& text) {
+  say(text);
   struct sigaction action {};
   action.sa_sigaction = end_with_message;
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGBUS, &action, &former);
 }
 
-void MapFaultMessage::say(const std::string& words) { message = fmt::format("edgejoule-driver: {}\n", words); }
+void MapFaultMessage::say(const std::string& text) { message = fmt::format("edgejoule-driver: {}\n", text); }
 
 MapFaultMessage::~MapFaultMessage() { sigaction(SIGBUS, &former, nullptr); }
 

@@ -10,8 +10,8 @@ namespace edgejoule::driver {
 // time.
 class MapFaultMessage {
  public:
-  explicit MapFaultMessage(const std::string& words);
-  void say(const std::string& words);  // sets the message
+  explicit MapFaultMessage(const std::string& text);
+  void say(const std::string& text);  // sets the message
   ~MapFaultMessage();
   MapFaultMessage(const MapFaultMessage&) = delete;
   MapFaultMessage& operator=(const MapFaultMessage&) = delete;

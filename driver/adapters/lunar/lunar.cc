@@ -62,8 +62,7 @@ Settled Lunar::settle(std::uint64_t /*timeout_ns*/) {
   if (kept(code) != Status::ok) throw DatabaseError(flush_error_);
   // Writing and syncing a file that was removed succeeds, so its presence is checked.
   if (!volume_->device().still_there()) {
-    throw DatabaseError(
-        fmt::format("lunar: {} is no longer the file that is open: what it held is lost", settings_.file));
+    throw DatabaseError(fmt::format("lunar: {} is no longer the open file: its rows are lost", settings_.file));
   }
   return {true, "lunar_checkpoint: every page is in its place and synced; lunar has no background work"};
 }

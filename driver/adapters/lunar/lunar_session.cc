@@ -121,7 +121,7 @@ Status LunarSession::outcome(int code, std::string_view operation, std::string_v
 }
 
 Status LunarSession::missing_field(std::string_view key) {
-  error_ = fmt::format("lunar: {}: row of key {} lacks a field that was asked for", settings_.file, key);
+  error_ = fmt::format("lunar: {}: row of key {} lacks a requested field", settings_.file, key);
   return Status::unexpected_state;
 }
 
@@ -161,7 +161,7 @@ Status LunarSession::scan(std::string_view start, std::uint64_t count, FieldName
   lunar_value from{};
   if (!take_key(start, from)) return Status::error;
   if (volume_.index() != LUNAR_INDEX_TREE) {
-    error_ = fmt::format("lunar: {}: a table with a hash index has no order to scan; load anew with lunar.index=tree",
+    error_ = fmt::format("lunar: {}: a table with a hash index has no order to scan; load again with lunar.index=tree",
                          settings_.file);
     return Status::error;
   }

@@ -50,16 +50,16 @@ lunar_schema schema_of(const LunarSettings& settings) {
 std::string_view way_out(int code) {
   switch (code) {
     case LUNAR_E_FULL:
-      return "; make a larger volume (lunar.size_bytes) and load anew";
+      return "; make a larger volume (lunar.size_bytes) and load again";
     case LUNAR_E_TOO_LARGE:
-      return "; a row of lunar has at most some 64,900 bytes, the key of a tree index 64 (lunar.index=hash has longer "
-             "ones)";
+      return "; a lunar row has at most about 64,900 bytes, a key of a tree index 64 (lunar.index=hash allows longer "
+             "keys)";
     case LUNAR_E_EXISTS:
       return "; has an earlier run or load inserted it?";
     case LUNAR_E_TXN_FULL:
-      return "; a larger volume has a larger log (lunar.size_bytes, up to 128 MiB), or give lunar.buffer_bytes more";
+      return "; a larger volume has a larger log (lunar.size_bytes, up to 128 MiB), or raise lunar.buffer_bytes";
     case LUNAR_E_FAILED:
-      return "; open the database anew";
+      return "; reopen the database";
     default:
       return "";
   }
@@ -89,8 +89,8 @@ void LunarVolume::mount(bool create) {
   if (code == LUNAR_E_NO_VOLUME) {
     if (!device_.blank()) {
       throw DatabaseError(
-          fmt::format("{} holds something, but no lunar database; set lunar.path to one, to a file that "
-                      "is not there yet, or to a device whose first MiB is zeros",
+          fmt::format("{} is not empty and holds no lunar database; set lunar.path to a lunar database, a new file, "
+                      "or a device whose first MiB is zeros",
                       settings_.file));
     }
     if (!create) throw DatabaseError(no_database_at(settings_.file, "lunar"));
@@ -99,8 +99,8 @@ void LunarVolume::mount(bool create) {
   }
   if (code == LUNAR_E_UNCLEAN) return mount_after_mode_none();
   if (code == LUNAR_E_INVALID) {
-    throw DatabaseError(fmt::format("lunar: {} was made with sectors of another size than lunar.sector_bytes={}",
-                                    settings_.file, settings_.sector_bytes));
+    throw DatabaseError(fmt::format("lunar: {} has another sector size than lunar.sector_bytes={}", settings_.file,
+                                    settings_.sector_bytes));
   }
   if (code != LUNAR_OK) fail("mount", code);
 }
@@ -116,7 +116,7 @@ void LunarVolume::mount_after_mode_none() {
   const int unmounted = unmount();
   config.mode = settings_.mode;
   if (checked != LUNAR_OK) {
-    throw DatabaseError(fmt::format("lunar: {} was cut off in mode none and is damaged ({}); load it anew",
+    throw DatabaseError(fmt::format("lunar: {} was not closed, had mode none and is damaged ({}); load it again",
                                     settings_.file, *findings.text != 0 ? findings.text : lunar_error_text(checked)));
   }
   if (unmounted != LUNAR_OK) fail("unmount", unmounted);
@@ -148,8 +148,9 @@ void LunarVolume::open_cache() {
   const auto bytes = cache_memory_.size() * sizeof(std::uint64_t);
   const int code = lunar_cache_open(&table_, &cache_, cache_memory_.data(), bytes, settings_.cache_row_bytes);
   if (code == LUNAR_E_BUFFER) {
-    throw DatabaseError(fmt::format("lunar: lunar.cache_bytes={} is too few for four rows of lunar.cache_row_bytes={}",
-                                    settings_.cache_bytes, settings_.cache_row_bytes));
+    throw DatabaseError(
+        fmt::format("lunar: lunar.cache_bytes={} is too small for four rows of lunar.cache_row_bytes={}",
+                    settings_.cache_bytes, settings_.cache_row_bytes));
   }
   if (code != LUNAR_OK) fail("cache of table " + settings_.table, code);
 }
@@ -160,11 +161,11 @@ void LunarVolume::check_table() {
   const auto where = fmt::format("lunar: table {} in {}", settings_.table, settings_.file);
   if (there.columns[there.key].type != settings_.key_type || there.key != 0) {
     throw DatabaseError(
-        fmt::format("{} was loaded by a workload of another kind: its keys are {}, expected {}; load anew", where,
+        fmt::format("{} was loaded by a workload of another kind: its keys are {}, expected {}; load again", where,
                     name_of_type(there.columns[there.key].type), name_of_type(settings_.key_type)));
   }
   if (settings_.index && there.index != *settings_.index) {
-    throw DatabaseError(fmt::format("{} has a {} index, not the {} of lunar.index; load anew to change it", where,
+    throw DatabaseError(fmt::format("{} has a {} index, not the {} of lunar.index; load again to change it", where,
                                     name_of(static_cast<lunar_index>(there.index)), name_of(*settings_.index)));
   }
   bool same = there.column_count == settings_.field_names.size() + 1;
@@ -175,7 +176,7 @@ void LunarVolume::check_table() {
   if (!same) {
     throw DatabaseError(
         fmt::format("{} has {} fields, or others than the workload asks for; set fieldcount, "
-                    "fieldnameprefix and fieldtype as they were at load, or load anew",
+                    "fieldnameprefix and fieldtype as they were at load, or load again",
                     where, there.column_count - 1));
   }
 }

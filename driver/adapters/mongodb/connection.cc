@@ -32,7 +32,7 @@ bool is_of_the_way(const bson_error_t& error) {
          error.domain == MONGOC_ERROR_PROTOCOL;
 }
 
-std::string words_of(const bson_error_t& error) { return error.message; }
+std::string message_of(const bson_error_t& error) { return error.message; }
 
 }  // namespace
 
@@ -74,14 +74,14 @@ void MongoConnection::connect() {
   bson_error_t error{};
   if (mongoc_client_command_simple(client_.get(), "admin", ping.get(), preference_.get(), reply.taken(), &error))
     return;
-  const auto words = words_of(error);
+  const auto message = message_of(error);
   if (error.domain == MONGOC_ERROR_SERVER && is_one_of(leaving_codes, error.code)) {
-    throw NotReady(fmt::format("mongodb: server at {}: {}", settings_.address, words));
+    throw NotReady(fmt::format("mongodb: server at {}: {}", settings_.address, message));
   }
   if (is_of_the_way(error)) {
-    const bool tls = server.tls && words.find("TLS") != std::string::npos;
+    const bool tls = server.tls && message.find("TLS") != std::string::npos;
     throw DatabaseError(
-        fmt::format("mongodb: server at {}: cannot connect: {}; {}", settings_.address, words,
+        fmt::format("mongodb: server at {}: cannot connect: {}; {}", settings_.address, message,
                     tls ? "is it a TLS port, and does mongodb.tls_ca_file hold who signed its certificate?"
                         : how_to_reach("mongodb", server) +
                               (server.tls ? "" : "; or does it listen to TLS only (mongodb.tls=true)?")));
@@ -90,7 +90,7 @@ void MongoConnection::connect() {
                            error.code == unauthorized || error.domain == MONGOC_ERROR_SCRAM ||
                            error.domain == MONGOC_ERROR_SASL;
   throw DatabaseError(
-      fmt::format("mongodb: server at {}: {}{}", settings_.address, words,
+      fmt::format("mongodb: server at {}: {}{}", settings_.address, message,
                   credentials ? "; is it the right password for the user? See mongodb.user, mongodb.password_env, "
                                 "mongodb.password_file, mongodb.auth_database"
                               : ""));
@@ -98,7 +98,7 @@ void MongoConnection::connect() {
 
 MongoRefusal MongoConnection::refused(const bson_error_t& error, Clock::time_point begin) {
   const bool leaving = error.domain == MONGOC_ERROR_SERVER && is_one_of(leaving_codes, error.code);
-  if (!is_of_the_way(error) && !leaving) return {error.code, words_of(error)};
+  if (!is_of_the_way(error) && !leaving) return {error.code, message_of(error)};
   const auto& server = settings_.server;
   // libmongoc reports "socket error or timeout" for both, and its clock is coarse.
   const bool timed_out =
@@ -106,7 +106,7 @@ MongoRefusal MongoConnection::refused(const bson_error_t& error, Clock::time_poi
   throw LostServer(
       timed_out ? fmt::format("mongodb: server at {}: no answer within {} ms (mongodb.timeout_ms)", settings_.address,
                               server.timeout_ms)
-                : fmt::format("mongodb: server at {}: the connection broke: {}", settings_.address, words_of(error)),
+                : fmt::format("mongodb: server at {}: the connection broke: {}", settings_.address, message_of(error)),
       timed_out);
 }
 

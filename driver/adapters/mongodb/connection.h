@@ -19,7 +19,7 @@ namespace edgejoule::driver {
 // A refusal by the server, with its message and error code.
 struct MongoRefusal {
   std::int64_t code = 0;
-  std::string words;
+  std::string message;
 
   [[nodiscard]] bool is_busy() const;  // a retry may succeed
 };

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds look_period{20};
+constexpr std::chrono::milliseconds poll_period{20};
 
 class Mongo final : public Database {
  public:
@@ -55,7 +55,7 @@ class Mongo final : public Database {
 
   void check_contents(bool create);
   void read_options(const MongoDocument& build_info, const MongoStatus& now);
-  void look();
+  void poll_checkpoints();
   void tell_checkpoints(const MongoStatus& now);
 
   MongoSettings settings_;
@@ -92,8 +92,8 @@ void Mongo::ask(const std::string& database, const char* command, MongoDocument&
     }
   }
   if (done) return;
-  throw Refused(
-      fmt::format("mongodb: server at {}: {}: {} (code {})", settings_.address, command, refusal.words, refusal.code));
+  throw Refused(fmt::format("mongodb: server at {}: {}: {} (code {})", settings_.address, command, refusal.message,
+                            refusal.code));
 }
 
 MongoStatus Mongo::status() const {
@@ -119,7 +119,8 @@ void Mongo::open(const Properties& properties, Durability durability, bool creat
   is_stand_in_ = is_stand_in(build_info.get(), at_open_);
   read_options(build_info, at_open_);
   events_.begin(std::move(sink), at_open_.checkpoints.value_or(MongoCheckpoints{}));
-  if (at_open_.checkpoints) watch_ = std::make_unique<ServerWatch>(settings_.server.watch_ms, [this] { look(); });
+  if (at_open_.checkpoints)
+    watch_ = std::make_unique<ServerWatch>(settings_.server.watch_ms, [this] { poll_checkpoints(); });
 }
 
 void Mongo::check_contents(bool create) {
@@ -131,7 +132,7 @@ void Mongo::check_contents(bool create) {
   try {
     if (!control_->find(everything.get(), one.get(), found, refusal)) {
       throw DatabaseError(fmt::format("mongodb: server at {}: {}.{}: {}", settings_.address, settings_.database,
-                                      settings_.collection, refusal.words));
+                                      settings_.collection, refusal.message));
     }
   } catch (const LostServer& lost) {
     throw DatabaseError(lost.what());
@@ -191,14 +192,14 @@ std::string Mongo::durability_how() const {
     how += settings_.journal ? ": the journal is synced before each write is acknowledged"
                              : ": acknowledged in memory; the journal is written and synced some 100 ms later";
   }
-  how += fmt::format("; w={}, j={}{}", settings_.w, settings_.journal, is_stand_in_ ? ", which it does not heed" : "");
+  how += fmt::format("; w={}, j={}{}", settings_.w, settings_.journal, is_stand_in_ ? ", which it ignores" : "");
   if (settings_.journal_set) how += "; j was set explicitly";
   if (!keeps_journal_) {
     how += "; the server keeps no journal (storage.journal.enabled=false)";
   } else if (!at_open_.is_persistent.value_or(true)) {
     how += fmt::format("; the server's storage engine {} keeps nothing on storage", at_open_.engine.value_or(""));
   } else if (!knows_configuration_) {
-    how += "; whether the server keeps a journal may not be asked by this user";
+    how += "; this user may not query whether the server keeps a journal";
   }
   const bool journaled = settings_.journal && keeps_journal_ && at_open_.is_persistent.value_or(true) && !is_stand_in_;
   if (durability_ != Durability::none && !journaled) {
@@ -207,7 +208,7 @@ std::string Mongo::durability_how() const {
   return how;
 }
 
-void Mongo::look() {
+void Mongo::poll_checkpoints() {
   try {
     tell_checkpoints(status());
   } catch (const std::runtime_error&) {
@@ -218,7 +219,7 @@ void Mongo::look() {
 void Mongo::tell_checkpoints(const MongoStatus& now) {
   if (!now.checkpoints) return;
   const std::lock_guard lock(mutex_);
-  events_.look(*now.checkpoints);
+  events_.observe(*now.checkpoints);
 }
 
 std::string Mongo::close() {
@@ -264,11 +265,11 @@ Settled Mongo::settle(std::uint64_t timeout_ns) {
   bson_append_int32(question.get(), "fsync", -1, 1);
   try {
     if (!connection.ask("admin", question.get(), reply, refusal)) {
-      return {false, fmt::format("fsync: {} (code {}); it needs the role clusterAdmin or hostManager", refusal.words,
+      return {false, fmt::format("fsync: {} (code {}); it needs the role clusterAdmin or hostManager", refusal.message,
                                  refusal.code)};
     }
   } catch (const LostServer& lost) {
-    if (lost.timed_out()) return {false, "fsync was not done within the time limit"};
+    if (lost.timed_out()) return {false, "fsync did not finish within the time limit"};
     throw DatabaseError(lost.what());
   }
   for (;;) {
@@ -276,13 +277,13 @@ Settled Mongo::settle(std::uint64_t timeout_ns) {
     try {
       now = status();
     } catch (const Refused&) {
-      return {true, "fsync returned; whether a checkpoint is under way may not be asked by this user"};
+      return {true, "fsync returned; this user may not query whether a checkpoint runs"};
     }
     tell_checkpoints(now);
     if (!now.checkpoints) return {true, "fsync returned; the server does not report checkpoints"};
-    if (!now.checkpoints->running) return {true, "fsync returned; no checkpoint under way"};
+    if (!now.checkpoints->running) return {true, "fsync returned; no checkpoint running"};
     if (Clock::now() >= deadline || interruption() != 0) return {false, "a checkpoint ran until the time limit"};
-    std::this_thread::sleep_for(look_period);
+    std::this_thread::sleep_for(poll_period);
   }
 }
 
@@ -324,7 +325,7 @@ std::optional<std::uint64_t> Mongo::record_count(std::uint64_t timeout_ns) const
   try {
     if (!connection.ask(settings_.database, question.get(), reply, refusal)) {
       throw Refused(fmt::format("mongodb: server at {}: counting {}.{}: {} (code {})", settings_.address,
-                                settings_.database, settings_.collection, refusal.words, refusal.code));
+                                settings_.database, settings_.collection, refusal.message, refusal.code));
     }
   } catch (const LostServer& lost) {
     throw DatabaseError(lost.what());

@@ -40,7 +40,7 @@ MongoSession::MongoSession(const MongoSettings& settings, ServerCounters& counte
 
 Status MongoSession::failed(std::string_view operation, std::string_view key, const MongoRefusal& refusal) {
   error_ = fmt::format("mongodb: server at {}: {} of key {}: {} (code {})", settings_.address, operation, key,
-                       refusal.words, refusal.code);
+                       refusal.message, refusal.code);
   if (refusal.code == duplicate_key) {
     error_ += "; has an earlier run or load inserted it? Drop the collection, or set mongodb.upsert=true";
   }
@@ -120,7 +120,7 @@ Status MongoSession::take_row(const bson_t* document, FieldNames names, Row& row
   };
   row.fields.clear();
   bson_iter_t at;
-  if (!bson_iter_init(&at, document)) return unexpected("a document that is none");
+  if (!bson_iter_init(&at, document)) return unexpected("not a document");
   while (bson_iter_next(&at)) {
     const std::string_view name(bson_iter_key(&at), bson_iter_key_len(&at));
     if (name == "_id") {
@@ -137,7 +137,7 @@ Status MongoSession::take_row(const bson_t* document, FieldNames names, Row& row
     if (!has_bytes(&at)) return unexpected(fmt::format("field {} is neither a string nor binary: no record", name));
     row.fields.push_back({settings_.raw_rows ? std::string_view() : name, bytes_of(&at)});
   }
-  if (row.fields.size() < names.size()) return unexpected("a record lacks a field that was asked for");
+  if (row.fields.size() < names.size()) return unexpected("a record lacks a requested field");
   return Status::ok;
 }
 
@@ -214,7 +214,8 @@ Status MongoSession::ask_to_write(std::string_view operation, std::string_view k
   }
   if (number_at(reply_.get(), "writeConcernError.code")) {
     const auto why = text_at(reply_.get(), "writeConcernError.errmsg").value_or("no reason given");
-    return failed(operation, key, {write_concern_failed, "done, but not as mongodb.w and mongodb.journal ask: " + why});
+    return failed(operation, key,
+                  {write_concern_failed, "done, but not confirmed as mongodb.w and mongodb.journal require: " + why});
   }
   touched = number_at(reply_.get(), "n").value_or(0);
   return Status::ok;

@@ -64,14 +64,14 @@ std::shared_ptr<mongoc_uri_t> parsed(const Properties& properties, const std::st
   };
   bson_error_t error;
   std::shared_ptr<mongoc_uri_t> uri(mongoc_uri_new_with_error(text.c_str(), &error), mongoc_uri_destroy);
-  if (!uri) refuse("no connection string of MongoDB");
+  if (!uri) refuse("not a MongoDB connection string");
   for (const char* const name : {MONGOC_URI_RETRYWRITES, MONGOC_URI_RETRYREADS}) {
     if (mongoc_uri_get_option_as_bool(uri.get(), name, false)) {
-      refuse(fmt::format("{}=true: an operation that is done twice would be counted once", name));
+      refuse(fmt::format("{}=true: a retried operation would be counted once", name));
     }
   }
   for (const char* const option_there : instead_of_uri) {
-    if (properties.has(option_there)) refuse(fmt::format("it says what {} says; leave one out", option_there));
+    if (properties.has(option_there)) refuse(fmt::format("it repeats {}; set only one", option_there));
   }
   return uri;
 }
@@ -100,7 +100,7 @@ std::shared_ptr<mongoc_uri_t> built(const Properties& properties, const ServerOp
     mongoc_uri_set_password(uri.get(), server.password.c_str());
     mongoc_uri_set_auth_source(uri.get(), properties.get("mongodb.auth_database", "admin").c_str());
   } else if (!server.password.empty()) {
-    throw UsageError("a password of MongoDB is a user's: set mongodb.user too");
+    throw UsageError("a password needs a user: set mongodb.user too");
   }
   return uri;
 }
@@ -183,8 +183,8 @@ void take_write_concern(const Properties& properties, Durability durability, Mon
   settings.w = properties.get("mongodb.w", nodes_in(settings.uri.get()));
   if (settings.w.empty() || settings.w == "0" || settings.w.starts_with('-')) {
     throw UsageError(
-        fmt::format("mongodb.w={}: a write that is not acknowledged cannot be counted; expected a number "
-                    "of nodes from 1 on, majority, or a write concern of the replica set's own",
+        fmt::format("mongodb.w={}: an unacknowledged write cannot be counted; expected a number "
+                    "of nodes (at least 1), majority, or a write concern that the replica set defines",
                     settings.w));
   }
   settings.journal_set = properties.has("mongodb.journal") || mongoc_write_concern_journal_is_set(in_uri);
@@ -215,12 +215,12 @@ void take_reads(const Properties& properties, MongoSettings& settings) {
 void check_name(std::string_view option, const std::string& name, std::string_view forbidden) {
   const bool wrong = name.empty() || name.find_first_of(forbidden) != std::string::npos ||
                      name.find('\0') != std::string::npos || name.starts_with("system.");
-  if (wrong) throw UsageError(fmt::format("{}={}: MongoDB has no such name", option, name));
+  if (wrong) throw UsageError(fmt::format("{}={}: MongoDB does not allow this name", option, name));
 }
 
 void check_field(const std::string& name) {
   if (name != "_id" && !name.starts_with('$') && name.find('.') == std::string::npos) return;
-  throw UsageError(fmt::format("field name \"{}\": MongoDB gives it another meaning; see fieldnameprefix", name));
+  throw UsageError(fmt::format("field name \"{}\": MongoDB reserves it; see fieldnameprefix", name));
 }
 
 }  // namespace
@@ -233,17 +233,17 @@ const std::vector<OptionHelp>& mongo_option_help() {
     all.insert(
         all.end(),
         {{"mongodb.uri", "connection string instead of host, port and user: mongodb://HOST,HOST/?replicaSet=NAME", ""},
-         {"mongodb.url", "the same, as YCSB names it", ""},
-         {"mongodb.database", "name of the database", "of the connection string, or ycsb"},
-         {"mongodb.collection", "name of the collection", "property table, or usertable"},
-         {"mongodb.auth_database", "database that knows the user", "admin"},
-         {"mongodb.w", "nodes that must have a write before it is acknowledged, or majority", "1"},
-         {"mongodb.journal", "acknowledge a write when the journal is on storage (j)", "by durability class"},
-         {"mongodb.wtimeout_ms", "how long the nodes of mongodb.w may take; 0: as long as the operation", "0"},
+         {"mongodb.url", "YCSB's name for mongodb.uri", ""},
+         {"mongodb.database", "name of the database", "the connection string's, else ycsb"},
+         {"mongodb.collection", "name of the collection", "property table, else usertable"},
+         {"mongodb.auth_database", "database in which the user is defined", "admin"},
+         {"mongodb.w", "nodes that must confirm a write before it is acknowledged, or majority", "1"},
+         {"mongodb.journal", "acknowledge a write after the journal is synced (j)", "by durability class"},
+         {"mongodb.wtimeout_ms", "time limit for the confirmations of mongodb.w; 0: that of the operation", "0"},
          {"mongodb.read_concern", "local, available, majority, linearizable or snapshot", "the server's"},
          {"mongodb.read_preference", "primary, primaryPreferred, secondary, secondaryPreferred or nearest", "primary"},
-         {"mongodb.max_time_ms", "how long the server may work on a read (maxTimeMS); 0: no limit", "0"},
-         {"mongodb.upsert", "inserts replace a record that is there, as YCSB's option of this name", "false"}});
+         {"mongodb.max_time_ms", "time limit of a read in the server (maxTimeMS); 0: none", "0"},
+         {"mongodb.upsert", "an insert replaces a record with the same key, like YCSB's mongodb.upsert", "false"}});
     return all;
   }();
   return options;

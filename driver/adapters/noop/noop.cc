@@ -68,10 +68,10 @@ class NoopDatabase final : public Database {
     return std::make_unique<NoopSession>(checksums_.emplace_back());
   }
   Status flush() override { return Status::ok; }
-  Settled settle(std::uint64_t) override { return {true, "keeps nothing, so nothing is left to do"}; }
+  Settled settle(std::uint64_t) override { return {true, "stores nothing, so there is nothing to sync"}; }
   [[nodiscard]] std::string version() const override { return "1"; }
   [[nodiscard]] std::map<std::string, std::string> options() const override { return {}; }
-  [[nodiscard]] std::string durability_how() const override { return "keeps nothing in any class"; }
+  [[nodiscard]] std::string durability_how() const override { return "stores nothing in any class"; }
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
   [[nodiscard]] std::string path() const override { return {}; }
 
@@ -90,7 +90,7 @@ std::map<std::string, std::string> NoopDatabase::stats() const {
 }  // namespace
 
 AdapterInfo noop_adapter() {
-  return {"noop", "keeps nothing; folds every key and value byte into a checksum", {}, [] {
+  return {"noop", "stores nothing; folds every key and value byte into a checksum", {}, [] {
             return std::make_unique<NoopDatabase>();
           }};
 }

@@ -14,22 +14,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string one_line(std::string_view words) {
-  std::string line(words);
+std::string one_line(std::string_view message) {
+  std::string line(message);
   while (!line.empty() && line.back() == '\n') line.pop_back();
   std::ranges::replace(line, '\n', ' ');
   return line;
 }
 
-std::string hint(std::string_view words, const PostgresSettings& settings) {
-  const auto tells = [words](std::string_view what) { return words.find(what) != std::string_view::npos; };
-  if (tells("password authentication failed") || tells("no password supplied")) {
+std::string hint(std::string_view message, const PostgresSettings& settings) {
+  const auto contains = [message](std::string_view what) { return message.find(what) != std::string_view::npos; };
+  if (contains("password authentication failed") || contains("no password supplied")) {
     return "is it the right password for the user? See postgres.user, postgres.password_env, postgres.password_file";
   }
-  if (tells("database \""))
+  if (contains("database \""))
     return fmt::format("create it: CREATE DATABASE {}; or set postgres.database", settings.database);
-  if (tells("role \"")) return "set postgres.user to a role that it has";
-  if (tells("certificate") || tells("SSL")) return "see postgres.tls, postgres.tls_ca_file and postgres.tls_verify";
+  if (contains("role \"")) return "set postgres.user to an existing role";
+  if (contains("certificate") || contains("SSL"))
+    return "see postgres.tls, postgres.tls_ca_file and postgres.tls_verify";
   return how_to_reach("postgres", settings.server);
 }
 
@@ -40,10 +41,10 @@ bool is_ok(const PGresult* result) {
   return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-std::string words_of(const PGresult* result) {
-  const char* const words = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+std::string message_of(const PGresult* result) {
+  const char* const message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   const char* const detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
-  auto line = one_line(words != nullptr ? words : PQresultErrorMessage(result));
+  auto line = one_line(message != nullptr ? message : PQresultErrorMessage(result));
   if (detail != nullptr) line += " (" + one_line(detail) + ")";
   return line;
 }
@@ -71,7 +72,7 @@ void PostgresParameters::add_text(const std::string& text) {
 void PostgresConnection::connect(std::uint64_t time_limit_ms) {
   const auto& server = settings_.server;
   const auto timeout_ms = std::min(server.connect_timeout_ms, time_limit_ms);
-  std::vector<std::pair<const char*, std::string>> words = {
+  std::vector<std::pair<const char*, std::string>> parameters = {
       {"host", server.host},
       {"port", std::to_string(server.port)},
       {"dbname", settings_.database},
@@ -87,10 +88,10 @@ void PostgresConnection::connect(std::uint64_t time_limit_ms) {
       {"sslcert", server.tls_cert_file},
       {"sslkey", server.tls_key_file},
       {"connect_timeout", std::to_string((server.connect_timeout_ms + 999) / 1000)}};  // for PQping; in s
-  std::erase_if(words, [](const auto& word) { return word.second.empty(); });
+  std::erase_if(parameters, [](const auto& parameter) { return parameter.second.empty(); });
   std::vector<const char*> names;
   std::vector<const char*> values;
-  for (const auto& [name, value] : words) {
+  for (const auto& [name, value] : parameters) {
     names.push_back(name);
     values.push_back(value.c_str());
   }
@@ -138,7 +139,7 @@ bool PostgresConnection::wait(short events, Deadline deadline) const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) return false;
     pollfd socket{PQsocket(connection_.get()), events, 0};
-    const int ready = poll(&socket, 1, static_cast<int>(std::min(left, interruption_look).count()));
+    const int ready = poll(&socket, 1, static_cast<int>(std::min(left, interruption_poll).count()));
     if (ready != 0) return true;  // libpq will report an error
     if (interruption() != 0) return false;
   }
@@ -146,13 +147,13 @@ bool PostgresConnection::wait(short events, Deadline deadline) const {
 
 void PostgresConnection::lose(bool timed_out) {
   timed_out = timed_out && interruption() == 0;
-  const auto words = timed_out
-                         ? fmt::format("PostgreSQL at {}: no answer within {} ms (postgres.timeout_ms)",
-                                       settings_.server.address(), settings_.server.timeout_ms)
-                         : fmt::format("PostgreSQL at {}: the connection broke: {}", settings_.server.address(),
-                                       connection_ ? one_line(PQerrorMessage(connection_.get())) : "not connected");
+  const auto message = timed_out
+                           ? fmt::format("PostgreSQL at {}: no answer within {} ms (postgres.timeout_ms)",
+                                         settings_.server.address(), settings_.server.timeout_ms)
+                           : fmt::format("PostgreSQL at {}: the connection broke: {}", settings_.server.address(),
+                                         connection_ ? one_line(PQerrorMessage(connection_.get())) : "not connected");
   connection_.reset();
-  throw LostServer(words, timed_out);
+  throw LostServer(message, timed_out);
 }
 
 void PostgresConnection::flush(Deadline deadline) {

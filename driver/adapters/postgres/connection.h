@@ -83,6 +83,6 @@ class PostgresConnection {
 [[nodiscard]] bool is_ok(const PGresult* result);
 
 // The server's message in one line.
-[[nodiscard]] std::string words_of(const PGresult* result);
+[[nodiscard]] std::string message_of(const PGresult* result);
 
 }  // namespace edgejoule::driver

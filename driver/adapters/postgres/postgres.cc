@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds look_period{20};
+constexpr std::chrono::milliseconds poll_period{20};
 constexpr int version_15 = 150000;
 constexpr int version_17 = 170000;
 constexpr int version_18 = 180000;
@@ -68,7 +68,7 @@ class Postgres final : public Database {
   void distribute() const;
   void check_citus() const;
   void read_options();
-  void look();
+  void poll_checkpoints();
   [[nodiscard]] Checkpoints checkpoints() const;
   [[nodiscard]] std::map<std::string, std::uint64_t> counters() const;
   [[nodiscard]] std::string calls_sql() const;
@@ -111,7 +111,7 @@ std::vector<Postgres::Row> Postgres::rows(const std::string& sql) const {
   }
   if (!is_ok(result.get())) {
     throw DatabaseError(
-        fmt::format("PostgreSQL at {}: {}: {}", settings_.server.address(), sql, words_of(result.get())));
+        fmt::format("PostgreSQL at {}: {}: {}", settings_.server.address(), sql, message_of(result.get())));
   }
   std::vector<Row> all(static_cast<std::size_t>(PQntuples(result.get())));
   for (std::size_t row = 0; row < all.size(); ++row) {
@@ -155,7 +155,7 @@ void Postgres::open(const Properties& properties, Durability durability, bool cr
   read_options();
   events_.begin(std::move(sink), checkpoints());
   counters_at_open_ = counters();
-  watch_ = std::make_unique<ServerWatch>(settings_.server.watch_ms, [this] { look(); });
+  watch_ = std::make_unique<ServerWatch>(settings_.server.watch_ms, [this] { poll_checkpoints(); });
 }
 
 void Postgres::check_citus() const {
@@ -264,7 +264,7 @@ std::string Postgres::durability_how() const {
                      setting("wal_sync_method"));
   if (settings_.synchronous_commit_set) how += "; postgres.synchronous_commit was set explicitly";
   if ((durability_ != Durability::none && off) || (durability_ == Durability::power && unsynced)) how += broken;
-  if (settings_.citus) how += "; of the coordinator: the workers have settings of their own";
+  if (settings_.citus) how += "; these are the coordinator's settings; the workers may differ";
   return how;
 }
 
@@ -314,23 +314,23 @@ Settled Postgres::settle(std::uint64_t timeout_ns) {
     const auto result = connection.ask("CHECKPOINT");
     const char* const code = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
     if (code != nullptr && std::string_view(code) == "42501") {
-      return {false, fmt::format("PostgreSQL: CHECKPOINT: {}; grant {} the role pg_checkpoint", words_of(result.get()),
-                                 settings_.server.user)};
+      return {false, fmt::format("PostgreSQL: CHECKPOINT: {}; grant {} the role pg_checkpoint",
+                                 message_of(result.get()), settings_.server.user)};
     }
-    if (!is_ok(result.get())) throw DatabaseError("PostgreSQL: CHECKPOINT: " + words_of(result.get()));
+    if (!is_ok(result.get())) throw DatabaseError("PostgreSQL: CHECKPOINT: " + message_of(result.get()));
   } catch (const LostServer& lost) {
-    if (lost.timed_out()) return {false, "PostgreSQL: its checkpoint was not done within the time limit"};
+    if (lost.timed_out()) return {false, "PostgreSQL: its checkpoint did not finish within the time limit"};
     throw DatabaseError(lost.what());
   }
-  look();
+  poll_checkpoints();
   while (value("SELECT count(*) FROM pg_stat_activity WHERE backend_type='autovacuum worker'") != "0") {
     if (Clock::now() >= deadline || interruption() != 0) {
       return {false, "PostgreSQL: an autovacuum worker ran until the time limit"};
     }
-    std::this_thread::sleep_for(look_period);
+    std::this_thread::sleep_for(poll_period);
   }
-  look();
-  return {true, "CHECKPOINT returned; no autovacuum worker under way"};
+  poll_checkpoints();
+  return {true, "CHECKPOINT returned; no autovacuum worker running"};
 }
 
 Checkpoints Postgres::checkpoints() const {
@@ -344,10 +344,10 @@ Checkpoints Postgres::checkpoints() const {
   return {number(row[0]), number(row[1]), number(row[2])};
 }
 
-void Postgres::look() {
+void Postgres::poll_checkpoints() {
   try {
     const std::lock_guard lock(mutex_);
-    events_.look(checkpoints());
+    events_.observe(checkpoints());
   } catch (const std::runtime_error&) {
     // The server is away; the sessions report it.
   }
@@ -430,7 +430,7 @@ void Postgres::await_end_of_sessions() const {
     return sessions_.size();
   }();
   const auto wait_for_end = [&deadline](const auto& left) {
-    while (left() && Clock::now() < deadline) std::this_thread::sleep_for(look_period);
+    while (left() && Clock::now() < deadline) std::this_thread::sleep_for(poll_period);
   };
   wait_for_end([&] { return number(value(others)) > open; });
   if (!settings_.citus || open > 0) return;
@@ -477,7 +477,7 @@ std::optional<std::uint64_t> Postgres::record_count(std::uint64_t timeout_ns) co
     PostgresConnection connection(patient);
     connection.connect();
     const auto result = connection.ask(sql);
-    if (!is_ok(result.get())) throw DatabaseError(fmt::format("PostgreSQL: {}: {}", sql, words_of(result.get())));
+    if (!is_ok(result.get())) throw DatabaseError(fmt::format("PostgreSQL: {}: {}", sql, message_of(result.get())));
     return number(text_at(result.get(), 0, 0));
   } catch (const LostServer& lost) {
     throw DatabaseError(fmt::format("PostgreSQL: {}: {}", sql, lost.what()));

@@ -84,7 +84,7 @@ Status PostgresSession::failed(std::string_view operation, std::string_view key,
   const char* const code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const std::string_view state = code == nullptr ? "" : code;
   error_ =
-      fmt::format("PostgreSQL at {}: {} of key {}: {}", settings_.server.address(), operation, key, words_of(result));
+      fmt::format("PostgreSQL at {}: {} of key {}: {}", settings_.server.address(), operation, key, message_of(result));
   if (state == "23505") error_ += "; has an earlier run or load inserted it?";
   if (state == "22021") error_ += "; values of any bytes need fieldtype=blob at load and run";
   // Serialisation failure, deadlock, lock and query time-outs: the server asks for a retry.
@@ -118,8 +118,7 @@ Status PostgresSession::take_fields(const PGresult* result, int row, int first, 
   for (std::size_t index = 0; index < fields.size(); ++index) {
     const int column = first + static_cast<int>(index);
     if (PQgetisnull(result, row, column) != 0) {
-      error_ = fmt::format("PostgreSQL at {}: row of key {} lacks a field that was asked for",
-                           settings_.server.address(), key);
+      error_ = fmt::format("PostgreSQL at {}: row of key {} lacks a requested field", settings_.server.address(), key);
       return Status::unexpected_state;
     }
     fields[index] = {name_of(names, index), text_at(result, row, column)};

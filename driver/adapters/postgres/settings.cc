@@ -41,7 +41,7 @@ std::optional<PostgresCitus> citus_of(const Properties& properties) {
   for (const char* name : names) {
     if (properties.has(name)) {
       throw UsageError(
-          fmt::format("{}: property {} is of Citus; set postgres.citus=true too", properties.origin(name), name));
+          fmt::format("{}: property {} belongs to Citus; set postgres.citus=true too", properties.origin(name), name));
     }
   }
   return std::nullopt;
@@ -62,14 +62,15 @@ std::string postgres_column(std::string_view field) {
 const std::vector<OptionHelp>& postgres_option_help() {
   static const auto options = [] {
     auto all = server_option_help("postgres", postgres_port);
-    all.insert(all.end(),
-               {{"postgres.database", "name of the database", "ycsb"},
-                {"postgres.synchronous_commit", "off, local, remote_write, on or remote_apply", "by durability class"},
-                {"postgres.batch", "how batches are written: copy (COPY) or insert (one transaction)", "copy"},
-                {"postgres.citus", "distribute the table over the workers of a Citus coordinator", "false"},
-                {"postgres.distribution_column", "column whose hash chooses the shard (Citus)", "YCSB_KEY"},
-                {"postgres.shard_count", "shards of the table (Citus)", "32"},
-                {"postgres.shard_replication_factor", "workers that have each shard (Citus)", "1"}});
+    all.insert(
+        all.end(),
+        {{"postgres.database", "name of the database", "ycsb"},
+         {"postgres.synchronous_commit", "off, local, remote_write, on or remote_apply", "by durability class"},
+         {"postgres.batch", "how a batch is written: copy (COPY) or insert (INSERTs in one transaction)", "copy"},
+         {"postgres.citus", "distribute the table over the workers of a Citus coordinator", "false"},
+         {"postgres.distribution_column", "column whose hash selects the shard (Citus)", "YCSB_KEY"},
+         {"postgres.shard_count", "shards of the table (Citus)", "32"},
+         {"postgres.shard_replication_factor", "copies of each shard, on different workers (Citus)", "1"}});
     return all;
   }();
   return options;

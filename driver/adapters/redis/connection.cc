@@ -31,11 +31,11 @@ void RedisConnection::connect(std::uint64_t time_limit_ms) {
   if (!context_) throw std::bad_alloc();
   const int failure = context_->err != 0 ? 0 : socket_.connect(context_->fd, timeout_ms_);
   if (context_->err != 0 || failure != 0) {
-    const std::string words =
+    const std::string message =
         failure == ETIMEDOUT
             ? fmt::format("no connection within {} ms{}", timeout_ms_, timeout_option_)
             : fmt::format("cannot connect: {}", failure != 0 ? std::strerror(failure) : context_->errstr);
-    throw DatabaseError(fmt::format("Redis at {}: {}; {}", server.address(), words, how_to_reach("redis", server)));
+    throw DatabaseError(fmt::format("Redis at {}: {}; {}", server.address(), message, how_to_reach("redis", server)));
   }
   if (!server.is_socket()) {
     const int on = 1;
@@ -46,7 +46,7 @@ void RedisConnection::connect(std::uint64_t time_limit_ms) {
   try {
     greet();
   } catch (const LostServer& lost) {
-    if (answered_) throw DatabaseError(fmt::format("{}; it has stopped answering", lost.what()));
+    if (answered_) throw DatabaseError(fmt::format("{}; it no longer answers", lost.what()));
     throw DatabaseError(fmt::format("{}; does it listen to Redis's protocol there{}?", lost.what(),
                                     server.tls ? "" : ", or only to TLS (redis.tls=true)"));
   }
@@ -70,27 +70,28 @@ void RedisConnection::greet() {
 
 void RedisConnection::check_greeting(std::string_view command, const redisReply& reply) const {
   if (reply.type != REDIS_REPLY_ERROR) return;
-  const auto words = text_of(reply);
+  const auto message = text_of(reply);
   std::string way_out;
-  if (words.starts_with("NOAUTH")) way_out = "; it wants a password: set redis.password_env or redis.password_file";
-  if (words.starts_with("WRONGPASS") || words.starts_with("ERR invalid password")) {
+  if (message.starts_with("NOAUTH"))
+    way_out = "; it requires a password: set redis.password_env or redis.password_file";
+  if (message.starts_with("WRONGPASS") || message.starts_with("ERR invalid password")) {
     way_out = "; is it the right password for the user? See redis.user, redis.password_env, redis.password_file";
   }
   if (command == "SELECT") way_out = fmt::format("; is redis.database={} one of its databases?", settings_.database);
-  const auto failure = fmt::format("Redis at {}: {}: {}{}", settings_.server.address(), command, words, way_out);
-  if (words.starts_with("LOADING")) throw NotReady(failure);
+  const auto failure = fmt::format("Redis at {}: {}: {}{}", settings_.server.address(), command, message, way_out);
+  if (message.starts_with("LOADING")) throw NotReady(failure);
   throw DatabaseError(failure);
 }
 
-void RedisConnection::append(std::span<const std::string_view> words) {
-  words_.clear();
+void RedisConnection::append(std::span<const std::string_view> arguments) {
+  argv_.clear();
   lengths_.clear();
-  for (const auto word : words) {
-    words_.push_back(word.data());
-    lengths_.push_back(word.size());
+  for (const auto argument : arguments) {
+    argv_.push_back(argument.data());
+    lengths_.push_back(argument.size());
   }
   char* command = nullptr;
-  const int size = redisFormatCommandArgv(&command, static_cast<int>(words.size()), words_.data(), lengths_.data());
+  const int size = redisFormatCommandArgv(&command, static_cast<int>(arguments.size()), argv_.data(), lengths_.data());
   if (size < 0) throw std::bad_alloc();
   out_.append(command, static_cast<std::size_t>(size));
   redisFreeCommand(command);
@@ -133,10 +134,10 @@ RedisReply RedisConnection::next() {
   for (bool received = false;; received = true) {
     void* reply = nullptr;
     if (redisReaderGetReply(context_->reader, &reply) != REDIS_OK) {
-      const std::string words = context_->reader->errstr;
+      const std::string message = context_->reader->errstr;
       tls_.reset();
       context_.reset();
-      throw LostServer(fmt::format("Redis at {}: no Redis protocol: {}", settings_.server.address(), words), false);
+      throw LostServer(fmt::format("Redis at {}: no Redis protocol: {}", settings_.server.address(), message), false);
     }
     if (reply != nullptr) return RedisReply(static_cast<redisReply*>(reply));
     if (received && socket_.is_over()) lose("waiting for its answer", ETIMEDOUT);
@@ -144,8 +145,8 @@ RedisReply RedisConnection::next() {
   }
 }
 
-RedisReply RedisConnection::ask(std::initializer_list<std::string_view> words) {
-  append(words);
+RedisReply RedisConnection::ask(std::initializer_list<std::string_view> arguments) {
+  append(arguments);
   return next();
 }
 

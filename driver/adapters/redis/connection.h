@@ -38,15 +38,17 @@ class RedisConnection {
   // time_limit_ms. Throws DatabaseError.
   void connect(std::uint64_t time_limit_ms = ~std::uint64_t{0});
 
-  void append(std::span<const std::string_view> words);
-  void append(std::initializer_list<std::string_view> words) { append(std::span(words.begin(), words.size())); }
+  void append(std::span<const std::string_view> arguments);
+  void append(std::initializer_list<std::string_view> arguments) {
+    append(std::span(arguments.begin(), arguments.size()));
+  }
 
   // Returns the next unread reply. Sends the appended commands first, which begins an operation: all its replies must
   // arrive within redis.timeout_ms. Throws LostServer.
   [[nodiscard]] RedisReply next();
 
   // Appends a command and returns its reply. The caller checks the reply for an error.
-  [[nodiscard]] RedisReply ask(std::initializer_list<std::string_view> words);
+  [[nodiscard]] RedisReply ask(std::initializer_list<std::string_view> arguments);
 
  private:
   void greet();
@@ -64,7 +66,7 @@ class RedisConnection {
   PatientSocket socket_;
   std::unique_ptr<RedisTls> tls_;
   std::string out_;
-  std::vector<const char*> words_;
+  std::vector<const char*> argv_;
   std::vector<std::size_t> lengths_;
   std::uint64_t timeout_ms_ = 0;
   const char* timeout_option_ = "";  // name of the time limit's option, in brackets; empty: the limit is the caller's

@@ -29,11 +29,12 @@ bool log_is_ready(const RedisInfo& info) {
 
 std::string promise(const RedisPersistence& persistence, Durability durability) {
   constexpr std::string_view none = "; this is weaker than the class asks for: its promise does not hold";
-  if (durability == Durability::none) return "none: nothing is asked for";
+  if (durability == Durability::none) return "none: no persistence required";
   const bool power = durability == Durability::power;
   const std::string asked = power ? "power: every write is in the log and synced before it is acknowledged"
                                   : "process: every write is in the log before it is acknowledged";
-  if (!persistence.appendonly) return asked + "; the server does not tell its settings: whether it holds is unknown";
+  if (!persistence.appendonly)
+    return asked + "; the server does not report its settings, so whether this holds is unknown";
   if (!persistence.logs()) return fmt::format("{}{}", asked, none);
   if (persistence.appendfsync == "always") return asked;
   if (power) return fmt::format("{}{}", asked, none);
@@ -62,38 +63,39 @@ void configure_persistence(RedisConnection& connection, Durability durability, s
   }
 }
 
-std::string durability_in_words(const RedisPersistence& persistence, const RedisSettings& settings,
-                                Durability durability) {
-  const auto text = [](const std::optional<std::string>& value) { return value.value_or("unknown"); };
-  auto words = fmt::format("{}; appendonly={}, appendfsync={}, save=\"{}\"", promise(persistence, durability),
-                           text(persistence.appendonly), text(persistence.appendfsync), text(persistence.save));
-  words += settings.configure ? "; set by redis.configure" : "; as the server has it";
-  if (settings.wait_replicas > 0) words += fmt::format("; and {} replicas have it (WAIT)", settings.wait_replicas);
-  return words;
+std::string durability_description(const RedisPersistence& persistence, const RedisSettings& settings,
+                                   Durability durability) {
+  const auto setting = [](const std::optional<std::string>& value) { return value.value_or("unknown"); };
+  auto description =
+      fmt::format("{}; appendonly={}, appendfsync={}, save=\"{}\"", promise(persistence, durability),
+                  setting(persistence.appendonly), setting(persistence.appendfsync), setting(persistence.save));
+  description += settings.configure ? "; set by redis.configure" : "; set on the server";
+  if (settings.wait_replicas > 0) description += fmt::format("; {} replicas confirm it (WAIT)", settings.wait_replicas);
+  return description;
 }
 
-void RedisWork::look(const RedisInfo& persistence) {
-  look(snapshot_, persistence);
-  look(rewrite_, persistence);
+void RedisWork::observe(const RedisInfo& persistence) {
+  observe(snapshot_, persistence);
+  observe(rewrite_, persistence);
 }
 
-void RedisWork::look(Kind& kind, const RedisInfo& persistence) {
+void RedisWork::observe(Kind& kind, const RedisInfo& persistence) {
   constexpr std::int64_t second_ns = 1'000'000'000;
   const auto now_ns = now_monotonic_ns();
   const auto count = number_of(persistence, kind.count);
   const bool ended = kind.seen && count && *count > *kind.seen;
   if (ended && sink_) {
     // Work that began and ended between two polls is known only by the duration that Redis reports, in whole seconds.
-    const auto told_s = number_of(persistence, kind.last).value_or(-1);
+    const auto duration_s = number_of(persistence, kind.last).value_or(-1);
     const bool watched = kind.begin_ns != 0;
-    const auto duration_ns = watched      ? static_cast<std::int64_t>(now_ns - kind.begin_ns)
-                             : told_s > 0 ? told_s * second_ns
-                                          : -1;
+    const auto duration_ns = watched          ? static_cast<std::int64_t>(now_ns - kind.begin_ns)
+                             : duration_s > 0 ? duration_s * second_ns
+                                              : -1;
     const auto begin_ns =
         watched ? kind.begin_ns : now_ns - static_cast<std::uint64_t>(std::max<std::int64_t>(duration_ns, 0));
-    sink_(
-        {kind.event, begin_ns, duration_ns, -1, -1,
-         fmt::format("{}{}", kind.detail, watched ? ", seen at its watching" : ", began and ended between two looks")});
+    sink_({kind.event, begin_ns, duration_ns, -1, -1,
+           fmt::format("{}{}", kind.detail,
+                       watched ? ", observed while it ran" : ", began and ended between two queries")});
   }
   kind.seen = count;
   const bool running = number_of(persistence, kind.running) == 1;

@@ -24,15 +24,15 @@ struct RedisPersistence {
 // Applies the settings of the class, and waits for the log that they start. Throws DatabaseError.
 void configure_persistence(RedisConnection& connection, Durability durability, std::uint64_t timeout_ms);
 
-[[nodiscard]] std::string durability_in_words(const RedisPersistence& persistence, const RedisSettings& settings,
-                                              Durability durability);
+[[nodiscard]] std::string durability_description(const RedisPersistence& persistence, const RedisSettings& settings,
+                                                 Durability durability);
 
 // Reports each snapshot and log rewrite once, when it ends. It polls INFO persistence.
 class RedisWork {
  public:
   explicit RedisWork(EventSink sink) : sink_(std::move(sink)) {}
 
-  void look(const RedisInfo& persistence);
+  void observe(const RedisInfo& persistence);
 
  private:
   // Names of INFO's fields for one kind of work.
@@ -46,7 +46,7 @@ class RedisWork {
     std::optional<std::int64_t> seen = {};
     std::uint64_t begin_ns = 0;  // 0: none is running
   };
-  void look(Kind& kind, const RedisInfo& persistence);
+  void observe(Kind& kind, const RedisInfo& persistence);
 
   EventSink sink_;
   Kind snapshot_{"rdb_bgsave_in_progress",   "rdb_current_bgsave_time_sec", "rdb_saves",

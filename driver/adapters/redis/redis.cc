@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds look_period{20};
+constexpr std::chrono::milliseconds poll_period{20};
 
 class Redis final : public Database {
  public:
@@ -38,7 +38,7 @@ class Redis final : public Database {
   [[nodiscard]] std::string version() const override;
   [[nodiscard]] std::map<std::string, std::string> options() const override { return options_; }
   [[nodiscard]] std::string durability_how() const override {
-    return durability_in_words(persistence_, settings_, durability_);
+    return durability_description(persistence_, settings_, durability_);
   }
   [[nodiscard]] std::vector<Component> components() const override;
   [[nodiscard]] std::map<std::string, std::string> stats() const override;
@@ -73,7 +73,7 @@ class Redis final : public Database {
   void check_contents(bool create);
   void check_index(long long keys) const;
   void read_options();
-  void look();
+  void poll_persistence();
   bool sync_log(std::string& how) const;
   bool save_snapshot(Clock::time_point deadline);
   bool idle_until(Clock::time_point deadline);
@@ -86,7 +86,7 @@ class Redis final : public Database {
   mutable std::mutex mutex_;  // for control_ and work_, which the watch thread uses, too
   mutable std::unique_ptr<RedisConnection> control_;
   mutable Clock::time_point away_until_;  // no attempt to connect before this time
-  mutable std::string away_words_;
+  mutable std::string away_message_;
   std::unique_ptr<RedisWork> work_;
   std::unique_ptr<ServerWatch> watch_;
   RedisPersistence persistence_;
@@ -119,20 +119,20 @@ void Redis::open(const Properties& properties, Durability durability, bool creat
   calls_at_open_ = redis_calls(info("commandstats"));
   evicted_at_open_ = number_of(info("stats"), "evicted_keys").value_or(0);
   work_ = std::make_unique<RedisWork>(std::move(sink));
-  look();
-  watch_ = std::make_unique<ServerWatch>(settings_.server.watch_ms, [this] { look(); });
+  poll_persistence();
+  watch_ = std::make_unique<ServerWatch>(settings_.server.watch_ms, [this] { poll_persistence(); });
 }
 
 // The server may be back as another process. After a failed attempt, the next one waits as long as the attempt lasted.
 void Redis::reconnect() const {
   const auto begin = Clock::now();
-  if (begin < away_until_) throw DatabaseError(away_words_);
+  if (begin < away_until_) throw DatabaseError(away_message_);
   try {
     control_->connect(settings_.server.timeout_ms);
   } catch (const DatabaseError& failure) {
     const auto end = Clock::now();
     away_until_ = end + (end - begin);
-    away_words_ = failure.what();
+    away_message_ = failure.what();
     throw;
   }
 }
@@ -163,8 +163,9 @@ void Redis::check_contents(bool create) {
   if (first.empty()) return;
   const bool ordered = first == "0" && last == "0";
   if (ordered != (settings_.index == RedisIndex::ordered)) {
-    throw DatabaseError(fmt::format("Redis at {}: database {} was loaded with redis.index={}; set it so, or load anew",
-                                    settings_.server.address(), settings_.database, ordered ? "ordered" : "ycsb"));
+    throw DatabaseError(
+        fmt::format("Redis at {}: database {} was loaded with redis.index={}; set that value, or load again",
+                    settings_.server.address(), settings_.database, ordered ? "ordered" : "ycsb"));
   }
 }
 
@@ -177,13 +178,13 @@ void Redis::check_index(long long keys) const {
   if (indexed == 0) {
     throw DatabaseError(fmt::format(
         "{} has {} keys and no index {} of them: it was loaded with redis.index=none, or the index was evicted; set "
-        "redis.index=none where no operation is a scan or an insert, or load anew",
+        "redis.index=none where no operation is a scan or an insert, or load again",
         where, keys, redis_index_key));
   }
   if (indexed > keys - 1) {
     throw DatabaseError(
         fmt::format("{} has {} records, and its index {} has {}: records were evicted or removed; load "
-                    "anew, with a larger maxmemory if it evicts",
+                    "again, with a larger maxmemory if it evicts",
                     where, keys - 1, redis_index_key, indexed));
   }
 }
@@ -212,11 +213,11 @@ void Redis::read_options() {
   }
 }
 
-void Redis::look() {
+void Redis::poll_persistence() {
   try {
     const auto persistence = info("persistence");
     const std::lock_guard lock(mutex_);
-    work_->look(persistence);
+    work_->observe(persistence);
   } catch (const std::runtime_error&) {
     // The server is away; the sessions report it.
   }
@@ -243,7 +244,7 @@ bool Redis::sync_log(std::string& how) const {
   std::size_t synced = 0;
   const auto entries = fs::directory_iterator(log_folder_, failure);
   if (log_folder_.empty() || failure) {
-    how = "the log's files cannot be reached from here: they are not known to be synced";
+    how = "the log's files are not accessible from here: whether they are synced is unknown";
     return false;
   }
   for (const auto& entry : entries) {
@@ -273,7 +274,7 @@ bool Redis::idle_until(Clock::time_point deadline) {
     const auto now = info("persistence");
     {
       const std::lock_guard lock(mutex_);
-      work_->look(now);
+      work_->observe(now);
     }
     const auto is_zero = [&now](std::string_view name) { return number_of(now, name).value_or(0) == 0; };
     if (is_zero("rdb_bgsave_in_progress") && is_zero("aof_rewrite_in_progress") && is_zero("aof_rewrite_scheduled") &&
@@ -282,7 +283,7 @@ bool Redis::idle_until(Clock::time_point deadline) {
       return true;
     }
     if (Clock::now() >= deadline || interruption() != 0) return false;
-    std::this_thread::sleep_for(look_period);
+    std::this_thread::sleep_for(poll_period);
   }
 }
 
@@ -308,11 +309,11 @@ Settled Redis::settle(std::uint64_t timeout_ns) {
   if (persistence_.logs()) {
     std::string how;
     const bool synced = sync_log(how);
-    return {synced, "no snapshot and no rewrite of the log under way; " + how};
+    return {synced, "no snapshot and no rewrite of the log running; " + how};
   }
-  if (!persistence_.snapshots()) return {true, "no persistence: nothing is kept on storage, nothing is under way"};
+  if (!persistence_.snapshots()) return {true, "no persistence: nothing is stored, no work is running"};
   if (!save_snapshot(deadline)) return {false, "Redis: its snapshot (BGSAVE) was not written within the time limit"};
-  return {true, "BGSAVE: no change since the last snapshot, none under way"};
+  return {true, "BGSAVE: no change since the last snapshot, none running"};
 }
 
 bool Redis::same_server(const RedisInfo& server) const {
@@ -373,13 +374,13 @@ std::map<std::string, std::string> Redis::stats() const {
     stats["server.restarted"] = "true";
   }
   for (const char* section : {"memory", "stats", "persistence", "cpu"}) {
-    const auto reply = info(section);
+    const auto entries = info(section);
     for (const char* name :
          {"used_memory", "used_memory_peak", "used_memory_rss", "mem_fragmentation_ratio", "total_commands_processed",
           "total_net_input_bytes", "total_net_output_bytes", "keyspace_misses", "rdb_saves", "aof_rewrites",
           "aof_current_size", "aof_delayed_fsync", "used_cpu_user", "used_cpu_sys"}) {
-      const auto found = reply.find(name);
-      if (found != reply.end()) stats[name] = found->second;
+      const auto found = entries.find(name);
+      if (found != entries.end()) stats[name] = found->second;
     }
   }
   stats["evicted_keys"] = std::to_string(evicted_since_open());

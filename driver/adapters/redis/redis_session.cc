@@ -30,22 +30,23 @@ RedisSession::RedisSession(const RedisSettings& settings, ServerCounters& counte
 }
 
 Status RedisSession::failed(std::string_view operation, std::string_view key, const redisReply& reply) {
-  const auto words = text_of(reply);
-  error_ = fmt::format("Redis at {}: {} of key {}: {}", settings_.server.address(), operation, key, words);
-  if (words.starts_with("WRONGTYPE")) {
-    error_ += "; it holds something that is no record";
+  const auto message = text_of(reply);
+  error_ = fmt::format("Redis at {}: {} of key {}: {}", settings_.server.address(), operation, key, message);
+  if (message.starts_with("WRONGTYPE")) {
+    error_ += "; its value is not a record";
     return Status::unexpected_state;
   }
-  if (words.starts_with("MOVED") || words.starts_with("CROSSSLOT")) error_ += "; this adapter knows no Redis Cluster";
-  if (words.starts_with("OOM")) error_ += "; raise its maxmemory, or load fewer records";
-  const bool again = words.starts_with("LOADING") || words.starts_with("BUSY") || words.starts_with("TRYAGAIN");
-  return again ? Status::busy : Status::error;
+  if (message.starts_with("MOVED") || message.starts_with("CROSSSLOT"))
+    error_ += "; this adapter does not support Redis Cluster";
+  if (message.starts_with("OOM")) error_ += "; raise its maxmemory, or load fewer records";
+  const bool busy = message.starts_with("LOADING") || message.starts_with("BUSY") || message.starts_with("TRYAGAIN");
+  return busy ? Status::busy : Status::error;
 }
 
 void RedisSession::ask_for_row(std::string_view key, FieldNames names) {
-  words_.assign({names.empty() ? "HGETALL" : "HMGET", key});
-  words_.insert(words_.end(), names.begin(), names.end());
-  connection_.append(words_);
+  arguments_.assign({names.empty() ? "HGETALL" : "HMGET", key});
+  arguments_.insert(arguments_.end(), names.begin(), names.end());
+  connection_.append(arguments_);
 }
 
 // Returns not_found if there is no record, or if it has none of the requested fields.
@@ -65,7 +66,7 @@ Status RedisSession::take_row(std::string_view key, FieldNames names, const redi
   }
   if (fields.empty()) return Status::not_found;
   if (fields.size() == names.size()) return Status::ok;
-  error_ = fmt::format("Redis at {}: row of key {} lacks a field that was asked for", settings_.server.address(), key);
+  error_ = fmt::format("Redis at {}: row of key {} lacks a requested field", settings_.server.address(), key);
   return Status::unexpected_state;
 }
 
@@ -79,7 +80,7 @@ Status RedisSession::read(std::string_view key, FieldNames names, Row& row) {
 
 Status RedisSession::scan(std::string_view start, std::uint64_t count, FieldNames names, std::vector<Row>& rows) {
   if (settings_.index == RedisIndex::none) {
-    error_ = "Redis: redis.index=none keeps no index that a scan could use; load with ycsb or ordered";
+    error_ = "Redis: redis.index=none keeps no index for scans; load with redis.index=ycsb or ordered";
     return Status::error;
   }
   return guarded("scan", start, [&] { return scan_now(start, count, names, rows); });
@@ -114,9 +115,9 @@ Status RedisSession::update(std::string_view key, Fields fields) {
 }
 
 Status RedisSession::update_now(std::string_view key, Fields fields) {
-  words_.assign({"HSET", key});
-  for (const auto& field : fields) words_.insert(words_.end(), {field.name, field.value});
-  connection_.append(words_);
+  arguments_.assign({"HSET", key});
+  for (const auto& field : fields) arguments_.insert(arguments_.end(), {field.name, field.value});
+  connection_.append(arguments_);
   append_wait();
   const auto reply = connection_.next();
   const auto waited = check_wait("update", key);
@@ -138,7 +139,7 @@ Status RedisSession::check_wait(std::string_view operation, std::string_view key
   const auto reply = connection_.next();
   if (is_error(*reply)) return failed(operation, key, *reply);
   if (reply->integer >= static_cast<long long>(settings_.wait_replicas)) return Status::ok;
-  error_ = fmt::format("Redis at {}: {} of key {}: {} of {} replicas had it within {} ms (redis.wait_timeout_ms)",
+  error_ = fmt::format("Redis at {}: {} of key {}: {} of {} replicas confirmed it within {} ms (redis.wait_timeout_ms)",
                        settings_.server.address(), operation, key, reply->integer, settings_.wait_replicas,
                        settings_.wait_timeout_ms);
   return Status::busy;
@@ -146,9 +147,9 @@ Status RedisSession::check_wait(std::string_view operation, std::string_view key
 
 // Returns true if the record did not exist and has been removed, or if the script failed.
 bool RedisSession::undo_if_new(std::string_view key, Fields fields, Status& status) {
-  words_.assign({"EVAL", undo_script, "1", key});
-  for (const auto& field : fields) words_.insert(words_.end(), {field.name, field.value});
-  connection_.append(words_);
+  arguments_.assign({"EVAL", undo_script, "1", key});
+  for (const auto& field : fields) arguments_.insert(arguments_.end(), {field.name, field.value});
+  connection_.append(arguments_);
   const auto reply = connection_.next();
   if (is_error(*reply)) {
     status = failed("update", key, *reply);
@@ -167,9 +168,9 @@ std::size_t RedisSession::append_index(std::string_view key) {
 }
 
 std::size_t RedisSession::append_insert(std::string_view key, Fields fields) {
-  words_.assign({"HSET", key});
-  for (const auto& field : fields) words_.insert(words_.end(), {field.name, field.value});
-  connection_.append(words_);
+  arguments_.assign({"HSET", key});
+  for (const auto& field : fields) arguments_.insert(arguments_.end(), {field.name, field.value});
+  connection_.append(arguments_);
   return 1 + append_index(key);
 }
 

@@ -29,7 +29,7 @@ class RedisSession final : public ServerSession {
   Status remove(std::string_view key) override;
 
  private:
-  using Words = std::vector<std::string_view>;
+  using Arguments = std::vector<std::string_view>;
 
   void connect(std::uint64_t time_limit_ms) override { connection_.connect(time_limit_ms); }
 
@@ -50,7 +50,7 @@ class RedisSession final : public ServerSession {
   RedisConnection connection_;
   RedisReply reply_;                 // the last row points into it
   std::vector<RedisReply> replies_;  // the rows of the last scan point into them
-  Words words_;
+  Arguments arguments_;
 };
 
 }  // namespace edgejoule::driver

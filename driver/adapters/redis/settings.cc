@@ -27,12 +27,12 @@ const std::vector<OptionHelp>& redis_option_help() {
     all.insert(all.end(),
                {{"redis.database", "number of the database", "0"},
                 {"redis.index",
-                 "what scans use: ycsb (the sorted set of YCSB's binding, by hash), ordered (the same, by key)"
-                 " or none (no set, no scans)",
+                 "index for scans: ycsb (the sorted set of YCSB's binding, by hash), ordered (the same, by key)"
+                 " or none (no sorted set; scans fail)",
                  "ycsb"},
                 {"redis.configure", "set appendonly and appendfsync of the server for the durability class", "false"},
-                {"redis.wait_replicas", "replicas that must have a write before it is acknowledged (WAIT)", "0"},
-                {"redis.wait_timeout_ms", "how long they may take; then the write has failed", "1000"}});
+                {"redis.wait_replicas", "replicas that must confirm a write before it is acknowledged (WAIT)", "0"},
+                {"redis.wait_timeout_ms", "time limit for their confirmation; after it the write fails", "1000"}});
     return all;
   }();
   return options;

@@ -39,12 +39,12 @@ inline LogFile::LogFile(const std::string& directory, rocksdb::InfoLogLevel leve
 inline void LogFile::Logv(const char* format, va_list arguments) {
   if (!file_) return;
   constexpr std::size_t line_bytes_max = 8192;
-  char words[line_bytes_max];
-  if (std::vsnprintf(words, sizeof words, format, arguments) < 0) return;
+  char text[line_bytes_max];
+  if (std::vsnprintf(text, sizeof text, format, arguments) < 0) return;
   timeval now{};
   gettimeofday(&now, nullptr);
   const auto line =
-      fmt::format("{:%Y/%m/%d-%H:%M:%S}.{:06} {} {}\n", fmt::localtime(now.tv_sec), now.tv_usec, gettid(), words);
+      fmt::format("{:%Y/%m/%d-%H:%M:%S}.{:06} {} {}\n", fmt::localtime(now.tv_sec), now.tv_usec, gettid(), text);
   static_cast<void>(std::fwrite(line.data(), 1, line.size(), file_.get()));
   static_cast<void>(std::fflush(file_.get()));
 }

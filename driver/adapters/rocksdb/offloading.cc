@@ -29,7 +29,7 @@ constexpr std::array<Setting, 3> settings_by_property = {{
 
 eco::LoadedAttach* load(const std::string& asked) {
   throw DatabaseError(fmt::format(
-      "rocksdb.{}: this driver has RocksDB within itself; eco wants one that is linked with the system's", asked));
+      "rocksdb.{}: this driver contains its own RocksDB; eco needs a driver linked with the system's RocksDB", asked));
 }
 
 #else
@@ -59,9 +59,10 @@ eco::LoadedAttach* load(const std::string& asked) {
 std::vector<OptionHelp> Offloading::option_help() {
   return {
       {"rocksdb.eco_node",
-       "compactions of level 0 run where the ecod of this server says: its socket, unix:/run/ecod/node.sock", ""},
-      {"rocksdb.eco_worker", "they run at one worker (`ecod worker`), HOST:PORT on loopback, without a federation", ""},
-      {"rocksdb.eco_settings", "either of them and what else eco can be told (TLS, times), a TOML file", ""},
+       "offload compactions of level 0 through the ecod of this machine; its socket, unix:/run/ecod/node.sock", ""},
+      {"rocksdb.eco_worker", "offload them to one worker (`ecod worker`) without a federation; HOST:PORT on loopback",
+       ""},
+      {"rocksdb.eco_settings", "TOML file with eco's settings: the node or the worker, TLS, time limits", ""},
   };
 }
 
@@ -73,7 +74,7 @@ void Offloading::attach(rocksdb::Options& options, const Properties& properties)
     settings.*member = required_option(properties, property, "VALUE");
     const auto name = std::string_view(property).substr(std::string_view("rocksdb.").size());
     if (!asked_.empty()) {
-      throw UsageError(fmt::format("{}: property {} is given beside rocksdb.{}: expected one of them",
+      throw UsageError(fmt::format("{}: property {} and rocksdb.{} are both set: expected one of them",
                                    properties.origin(property), property, asked_));
     }
     asked_ = fmt::format("{}={}", name, settings.*member);

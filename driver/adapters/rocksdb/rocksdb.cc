@@ -37,14 +37,14 @@ const std::vector<OptionHelp>& option_help() {
     std::vector<OptionHelp> all = {
         {"rocksdb.path", "directory of the database; required", ""},
         {"rocksdb.column_family",
-         "column family of the rows, created by load if missing; usertable for a database that YCSB's own binding "
-         "shall open",
-         "usertable where there is one, else default"},
+         "column family of the rows, created by load if missing; set usertable for a database that YCSB's RocksDB "
+         "binding should open",
+         "usertable if the database has it, else default"},
         {"rocksdb.options",
-         "options string passed to RocksDB's GetOptionsFromString, for example "
+         "string for RocksDB's GetOptionsFromString, for example "
          "write_buffer_size=4194304;max_background_jobs=1;compression=kNoCompression",
          ""},
-        {"rocksdb.block_cache_bytes", "cache of uncompressed blocks; RocksDB's own default when not set", ""},
+        {"rocksdb.block_cache_bytes", "cache of uncompressed blocks", "RocksDB's"},
         {"rocksdb.bloom_bits", "Bloom filter bits per key; 0: no filter", "0"},
         {"rocksdb.statistics", "collect RocksDB's tickers (costs CPU)", "false"},
     };
@@ -64,7 +64,7 @@ OptionMap parsed(const std::string& text) {
 }
 
 // The options that a reader of a result needs, out of RocksDB's hundreds. Options set by rocksdb.options are added.
-constexpr std::string_view told_options[] = {
+constexpr std::string_view reported_options[] = {
     "write_buffer_size",
     "max_write_buffer_number",
     "level0_file_num_compaction_trigger",
@@ -185,7 +185,7 @@ Status RocksDb::flush() {
 std::uint64_t RocksDb::number(const std::string& property) const {
   std::uint64_t value = 0;
   if (!db_->GetIntProperty(rows_, property, &value)) {
-    throw DatabaseError(fmt::format("RocksDB at {} does not tell {}", path(), property));
+    throw DatabaseError(fmt::format("RocksDB at {} does not report {}", path(), property));
   }
   return value;
 }
@@ -254,7 +254,7 @@ std::map<std::string, std::string> RocksDb::options() const {
   effective.merge(parsed(family_text));
 
   std::map<std::string, std::string> reported;
-  for (const std::string_view name : told_options) {
+  for (const std::string_view name : reported_options) {
     const auto found = effective.find(std::string(name));
     if (found != effective.end()) reported[found->first] = found->second;
   }

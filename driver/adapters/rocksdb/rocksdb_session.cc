@@ -9,7 +9,7 @@ namespace {
 
 rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
 
-bool asks_to_try_again(const rocksdb::Status& status) {
+bool is_retryable(const rocksdb::Status& status) {
   return status.IsBusy() || status.IsTryAgain() || status.IsTimedOut();
 }
 
@@ -19,7 +19,7 @@ Status RocksDbSession::outcome(const rocksdb::Status& status, std::string_view o
   if (status.ok()) return Status::ok;
   if (status.IsNotFound()) return Status::not_found;
   set_error(fmt::format("RocksDB: {} of key {}: {}", operation, key, status.ToString()));
-  return asks_to_try_again(status) ? Status::busy : Status::error;
+  return is_retryable(status) ? Status::busy : Status::error;
 }
 
 Status RocksDbSession::fetch(std::string_view key, std::string_view& value) {

@@ -13,7 +13,7 @@ void CheckpointEvents::begin(EventSink sink, const Checkpoints& from) {
   seen_ = from;
 }
 
-void CheckpointEvents::look(const Checkpoints& now) {
+void CheckpointEvents::observe(const Checkpoints& now) {
   constexpr std::uint64_t ms = 1'000'000;
   if (now.count < seen_.count) seen_ = {};  // the server was restarted
   if (now.count > seen_.count && sink_) {
@@ -22,7 +22,7 @@ void CheckpointEvents::look(const Checkpoints& now) {
         now.write_bytes ? static_cast<std::int64_t>(*now.write_bytes - seen_.write_bytes.value_or(0)) : -1;
     sink_({DatabaseEvent::Kind::checkpoint, now_monotonic_ns() - duration_ns,
            duration_ns > 0 ? static_cast<std::int64_t>(duration_ns) : -1, -1, write_bytes,
-           fmt::format("{} checkpoints that ended since the last look", now.count - seen_.count)});
+           fmt::format("{} checkpoints that ended since the last query", now.count - seen_.count)});
   }
   seen_ = now;
 }

@@ -21,7 +21,7 @@ class CheckpointEvents {
   // from: the counters when the database was opened.
   void begin(EventSink sink, const Checkpoints& from);
 
-  void look(const Checkpoints& now);
+  void observe(const Checkpoints& now);
 
  private:
   EventSink sink_;

@@ -20,7 +20,7 @@ bool done_within(std::uint64_t wait_ms, const std::function<bool(std::uint64_t)>
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     return static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 1));
   };
-  for (auto pause = first_pause; !attempt(left_ms()); pause = std::min(2 * pause, interruption_look)) {
+  for (auto pause = first_pause; !attempt(left_ms()); pause = std::min(2 * pause, interruption_poll)) {
     if (Clock::now() + pause >= deadline || interruption() != 0) return false;
     std::this_thread::sleep_for(pause);
   }

@@ -17,14 +17,14 @@
 namespace edgejoule::driver {
 
 // Maximum time of a wait between two checks for an interruption.
-constexpr std::chrono::milliseconds interruption_look{100};
+constexpr std::chrono::milliseconds interruption_poll{100};
 
 // A message for Database::incidents().
 inline constexpr const char* server_was_restarted = "the server was restarted";
 
 class LostServer : public std::runtime_error {
  public:
-  LostServer(const std::string& words, bool timed_out) : std::runtime_error(words), timed_out_(timed_out) {}
+  LostServer(const std::string& message, bool timed_out) : std::runtime_error(message), timed_out_(timed_out) {}
   [[nodiscard]] bool timed_out() const { return timed_out_; }
 
  private:
@@ -50,7 +50,7 @@ using ConnectWithin = std::function<void(std::uint64_t time_limit_ms)>;
 // The operation's status and error message.
 struct Recovery {
   Status status;
-  std::string words;
+  std::string message;
 };
 [[nodiscard]] Recovery recover(const LostServer& lost, std::uint64_t reconnect_ms, ServerCounters& counters,
                                const ConnectWithin& connect);

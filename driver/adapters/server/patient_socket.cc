@@ -22,7 +22,7 @@ int PatientSocket::connect(int socket, std::uint64_t timeout_ms) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
     if (left.count() <= 0) return ETIMEDOUT;
     pollfd writable{socket, POLLOUT, 0};
-    ready = poll(&writable, 1, static_cast<int>(std::min(left, interruption_look).count()));
+    ready = poll(&writable, 1, static_cast<int>(std::min(left, interruption_poll).count()));
     if (ready < 0 && errno != EINTR) return errno;
   }
   int failure = 0;
@@ -37,8 +37,8 @@ int PatientSocket::connect(int socket, std::uint64_t timeout_ms) {
 
 void PatientSocket::set_timeout(std::uint64_t timeout_ms) {
   timeout_ = std::chrono::milliseconds(timeout_ms);
-  const auto look = std::min(timeout_, interruption_look);
-  const timeval time{0, static_cast<suseconds_t>(std::chrono::microseconds(look).count())};
+  const auto poll_interval = std::min(timeout_, interruption_poll);
+  const timeval time{0, static_cast<suseconds_t>(std::chrono::microseconds(poll_interval).count())};
   setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
   setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }

@@ -66,22 +66,22 @@ std::vector<OptionHelp> server_option_help(const std::string& adapter, std::uint
   const auto named = [&adapter](const std::string& name) { return adapter + "." + name; };
   return {
       {named("host"), "name or address of the server, or the path of its Unix socket", "127.0.0.1"},
-      {named("port"), "its port", std::to_string(port)},
-      {named("user"), "who asks", ""},
-      {named("password"), "seen by everybody who lists processes; better one of the next two", ""},
+      {named("port"), "port of the server", std::to_string(port)},
+      {named("user"), "user name for the login", ""},
+      {named("password"), "password; visible in the process list, so prefer password_env or password_file", ""},
       {named("password_env"), "environment variable that holds the password", ""},
       {named("password_file"), "file whose first line is the password", ""},
       {named("tls"), "encrypt the connection", "false"},
-      {named("tls_ca_file"), "certificates that the server's must be signed by; the system's when not set", ""},
-      {named("tls_cert_file"), "certificate to show to the server (PEM)", ""},
-      {named("tls_key_file"), "its private key (PEM)", ""},
-      {named("tls_verify"), "false: take any certificate of the server", "true"},
-      {named("connect_timeout_ms"), "how long a connection may take to be made", "5000"},
-      {named("timeout_ms"), "how long an operation may take; then it has failed and its connection is made anew",
+      {named("tls_ca_file"), "certificates of the authorities that may sign the server's (PEM)", "the system's"},
+      {named("tls_cert_file"), "client certificate (PEM)", ""},
+      {named("tls_key_file"), "private key of the client certificate (PEM)", ""},
+      {named("tls_verify"), "verify the server's certificate; false accepts any", "true"},
+      {named("connect_timeout_ms"), "time limit for a connection attempt", "5000"},
+      {named("timeout_ms"), "time limit of an operation; after it the operation fails and the driver reconnects",
        "10000"},
-      {named("reconnect_ms"), "how long a server that was lost, or still loads its data, is waited for; 0: not at all",
+      {named("reconnect_ms"), "time to wait for a server that is unreachable or still loads its data; 0: do not wait",
        "30000"},
-      {named("watch_ms"), "how often the server is asked what it does on its own account (events); 0: never", "1000"},
+      {named("watch_ms"), "interval between queries for the server's background work (events); 0: never", "1000"},
   };
 }
 

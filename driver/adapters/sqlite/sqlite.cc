@@ -135,14 +135,14 @@ void Sqlite::prepare_table(bool create) const {
   }
   if (!holds_keys(columns["ycsb_key"], settings_.key_type)) {
     throw DatabaseError(fmt::format(
-        "SQLite: table {} in {} was loaded by a workload of another kind: its keys are {}, expected {}; load anew",
+        "SQLite: table {} in {} was loaded by a workload of another kind: its keys are {}, expected {}; load again",
         settings_.table, settings_.file, columns["ycsb_key"], declared(settings_.key_type)));
   }
   for (const std::string& name : settings_.field_names) {
     if (!columns.contains(lower(name))) {
       throw DatabaseError(
           fmt::format("SQLite: table {} in {} has no column {}; set fieldcount and fieldnameprefix as "
-                      "they were at load, or load anew",
+                      "they were at load, or load again",
                       settings_.table, settings_.file, name));
     }
   }
@@ -153,7 +153,7 @@ void Sqlite::check_page_size() const {
   if (settings_.page_size_bytes && page_size != std::to_string(*settings_.page_size_bytes)) {
     throw DatabaseError(
         fmt::format("SQLite: {} has pages of {} bytes, not the {} of sqlite.page_size_bytes (512 to "
-                    "65536, a power of two); load anew to change it",
+                    "65536, a power of two); load again to change it",
                     settings_.file, page_size, *settings_.page_size_bytes));
   }
 }
@@ -209,7 +209,7 @@ std::uintmax_t Sqlite::wal_bytes() const {
   std::error_code failure;
   const auto bytes = fs::file_size(settings_.file + "-wal", failure);
   if (failure) {
-    throw DatabaseError(fmt::format("SQLite: cannot look at {}-wal: {}", settings_.file, failure.message()));
+    throw DatabaseError(fmt::format("SQLite: cannot inspect {}-wal: {}", settings_.file, failure.message()));
   }
   return bytes;
 }
@@ -229,7 +229,7 @@ Settled Sqlite::settle(std::uint64_t timeout_ns) {
   }
   if (code != SQLITE_OK) throw DatabaseError(control_->error(code));
   if (flush() != Status::ok) throw DatabaseError(flush_error_);
-  if (settings_.journal_mode != "wal") return {true, "main file synced; SQLite has no work left behind a commit"};
+  if (settings_.journal_mode != "wal") return {true, "main file synced; SQLite does no work after a commit"};
   return {true, "wal_checkpoint(TRUNCATE): 0 bytes of WAL left; main file synced"};
 }
 

@@ -142,8 +142,7 @@ Status SqliteSession::failed(int code, std::string_view operation, std::string_v
 }
 
 Status SqliteSession::missing_field(std::string_view key) {
-  error_ =
-      fmt::format("SQLite: {}: row of key {} lacks a field that was asked for, or it is not text", settings_.file, key);
+  error_ = fmt::format("SQLite: {}: row of key {} lacks a requested field, or it is not text", settings_.file, key);
   return Status::unexpected_state;
 }
 

@@ -163,7 +163,7 @@ class ComponentAccounting : public testing::TestWithParam<std::string> {
   void work(Durability durability, int rows) {
     database_.open(true, durability);
     const Components before = components_of(*database_);
-    const Witness opened = look();
+    const Witness opened = observe();
     (void)database_.events().take();
     const std::uint64_t begin_ns = now_monotonic_ns();
     {
@@ -179,7 +179,7 @@ class ComponentAccounting : public testing::TestWithParam<std::string> {
     }
     const std::uint64_t insert_ns = witness_.insert_ns;
     ASSERT_TRUE(database_->settle(time_limit_ns).complete);
-    witness_ = look();
+    witness_ = observe();
     witness_.insert_ns = insert_ns;
     witness_.duration_ns = now_monotonic_ns() - begin_ns;
     seen_ = difference(before, components_of(*database_));
@@ -191,7 +191,7 @@ class ComponentAccounting : public testing::TestWithParam<std::string> {
     witness_.deleted_table_bytes = witness_.tables.write_bytes - table_bytes();
   }
 
-  [[nodiscard]] Witness look() const {
+  [[nodiscard]] Witness observe() const {
     Witness witness;
     witness.log = file_calls(database_.directory(), is_log);
     witness.tables = file_calls(database_.directory(), is_table);

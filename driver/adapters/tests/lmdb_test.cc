@@ -82,7 +82,7 @@ TEST(Lmdb, says_what_it_asks_of_the_address_space_when_the_map_does_not_fit) {
   TestDatabase database("lmdb");
   database.set("map_bytes", std::to_string(std::numeric_limits<std::ptrdiff_t>::max()));
   const std::string error = open_error(database);
-  EXPECT_NE(error.find("lmdb.map_bytes must fit into the address space"), std::string::npos) << error;
+  EXPECT_NE(error.find("lmdb.map_bytes exceeds the free address space"), std::string::npos) << error;
 }
 
 TEST(Lmdb, refuses_flags_that_make_no_sense_alone) {

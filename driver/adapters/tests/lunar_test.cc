@@ -279,7 +279,7 @@ TEST(LunarAdapter, a_volume_cut_off_in_mode_none_opens_again_or_is_called_damage
     find_adapter("lunar")->make()->open(properties, Durability::power, false, {});
     FAIL() << "opened half of what was written";
   } catch (const DatabaseError& error) {
-    EXPECT_NE(std::string(error.what()).find("load it anew"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("load it again"), std::string::npos) << error.what();
   }
 }
 
@@ -327,7 +327,7 @@ TEST(LunarAdapter, stats_and_components_agree_with_the_calls_of_the_program) {
 TEST(LunarAdapter, a_query_cache_answers_what_was_read_before) {
   TestDatabase database("lunar");
   database.set("cache_bytes", "4096");
-  EXPECT_NE(open_error(database).find("too few for four rows of lunar.cache_row_bytes=1024"), std::string::npos);
+  EXPECT_NE(open_error(database).find("too small for four rows of lunar.cache_row_bytes=1024"), std::string::npos);
   database.set("cache_bytes", "65536");
   database.open();
   for (int row = 0; row < 20; ++row) insert(database, test_key(row));

@@ -254,10 +254,10 @@ TEST(MongodbStatus, a_stand_in_is_never_called_by_the_version_that_it_answers_wi
 TEST(MongodbStatus, a_server_without_journal_is_seen) {
   EXPECT_TRUE(keeps_journal(Bson(R"({"parsed": {}})").get()));
   EXPECT_FALSE(keeps_journal(Bson(R"({"parsed": {"storage": {"journal": {"enabled": false}}}})").get()));
-  const auto settings = mongo_configuration(
+  const auto configuration = mongo_configuration(
       Bson(R"({"parsed": {"storage": {"dbPath": "/d", "journal": {"commitIntervalMs": 50}}}})").get());
-  EXPECT_EQ(settings.at("storage.dbPath"), "/d");
-  EXPECT_EQ(settings.at("storage.journal.commitIntervalMs"), "50");
+  EXPECT_EQ(configuration.at("storage.dbPath"), "/d");
+  EXPECT_EQ(configuration.at("storage.journal.commitIntervalMs"), "50");
 }
 
 }  // namespace

@@ -52,8 +52,8 @@ TEST(Verdict, holds_a_broken_database_against_class_power_alone_and_reports_the_
     EXPECT_TRUE(kept(Durability::none, {outcome(0), broken}));
   }
   const auto summary = summary_of(std::vector{outcome(0), outcome(0, Kind::database_failed)});
-  EXPECT_EQ(verdict_on(Durability::process, summary).words,
-            "promises nothing of a power cut; 1 databases did not open");
+  EXPECT_EQ(verdict_on(Durability::process, summary).text,
+            "promises nothing about a power cut; 1 databases did not open");
 }
 
 TEST(Verdict, counts_the_file_systems_failures_apart) {

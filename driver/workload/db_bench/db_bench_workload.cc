@@ -16,7 +16,7 @@ std::uint64_t count(const Properties& properties, std::map<std::string, std::str
                     const std::string& db_bench_name, const std::string& ycsb_name, std::uint64_t default_value,
                     std::uint64_t least, std::uint64_t most) {
   if (properties.has(db_bench_name) && properties.has(ycsb_name)) {
-    refuse(properties, db_bench_name, fmt::format("expected either this or {}, which mean the same", ycsb_name));
+    refuse(properties, db_bench_name, fmt::format("expected this or {}, not both: they mean the same", ycsb_name));
   }
   PropertyReader reader(properties, in_force);
   const auto& name = properties.has(db_bench_name) ? db_bench_name : ycsb_name;
@@ -67,11 +67,11 @@ WorkloadKind db_bench_kind(const std::string& name, const std::string& summary,
                            std::function<std::unique_ptr<const Workload>(const Properties&, Command)> make) {
   using enum PropertyType;
   std::vector<PropertyHelp> properties{
-      {"num", count, "keys: 0 to num - 1; also as recordcount", "1000000"},
+      {"num", count, "number of keys, 0 to num - 1; also set by recordcount", "1000000"},
       {"key_size", count, "bytes of a key: the number, big-endian, then '0'", "16"},
-      {"value_size", count, "bytes of a value that fills", "100"},
-      {"compression_ratio", share, "what a compressor leaves of a value", "0.5"},
-      {"batch_size", count, "records in one batch of what fills (load, fillrandom)", "1"},
+      {"value_size", count, "bytes of a value (mixgraph: of a loaded value)", "100"},
+      {"compression_ratio", share, "size of a value after compression, as a share", "0.5"},
+      {"batch_size", count, "records in one batch (load, fillrandom)", "1"},
   };
   properties.insert(properties.end(), own_properties.begin(), own_properties.end());
   const std::map<std::string, std::string> row{{"rowformat", "raw"}, {"keytype", "blob"}, {"fieldtype", "blob"}};

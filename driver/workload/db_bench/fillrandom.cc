@@ -20,8 +20,8 @@ class FillRandom final : public DbBenchWorkload {
 
 WorkloadKind fillrandom() {
   return db_bench_kind(
-      "fillrandom", "db_bench: writes keys drawn at random, also into a new database",
-      {{"writes", PropertyType::count, "records to write; also as operationcount", "num"}},
+      "fillrandom", "db_bench: writes random keys; also works on a new database",
+      {{"writes", PropertyType::count, "records to write; also set by operationcount", "num"}},
       [](const Properties& properties, Command command) { return std::make_unique<FillRandom>(properties, command); });
 }
 

@@ -68,10 +68,10 @@ std::unique_ptr<Client> ReadWhileWriting::client(DbBenchWork& work, Session& ses
 
 WorkloadKind readwhilewriting() {
   return db_bench_kind("readwhilewriting",
-                       "db_bench: clients read keys drawn at random while one more writes such keys",
-                       {{"reads", PropertyType::count, "records to read; also as operationcount", "num"},
+                       "db_bench: clients read random keys while one more client writes random keys",
+                       {{"reads", PropertyType::count, "records to read; also set by operationcount", "num"},
                         {"benchmark_write_rate_limit", PropertyType::count,
-                         "bytes of keys and values written per second, 0 for no limit", "0"}},
+                         "limit of the writing client, bytes of keys and values per second; 0: none", "0"}},
                        [](const Properties& properties, Command command) {
                          return std::make_unique<ReadWhileWriting>(properties, command);
                        });

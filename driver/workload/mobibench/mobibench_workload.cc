@@ -39,7 +39,7 @@ void MobibenchWorkload::read_operations(const Properties& properties) {
     refuse(properties, "operationcount", "the run would never end: expected a number above 0, or maxexecutiontime");
   }
   if (deed == Deed::insert && random_inserts && operations == 0) {
-    refuse(properties, "mobibench.order", "random needs an operationcount above 0: each number comes once");
+    refuse(properties, "mobibench.order", "random needs an operationcount above 0: each key is inserted once");
   }
   if (deed != Deed::remove) return;
   if (operations > rows) {
@@ -87,15 +87,18 @@ WorkloadKind mobibench() {
   using enum PropertyType;
   return {
       "mobibench",
-      "Mobibench: one synchronous transaction for each insert, update or delete of a row (durability power unless told "
-      "otherwise)",
-      {{"mobibench.operation", text, "insert, update or delete", "insert", {"insert", "update", "delete"}},
+      "Mobibench: one synchronous transaction for each insert, update or delete of a row (default durability: power)",
+      {{"mobibench.operation",
+        text,
+        "operation of the run: insert, update or delete",
+        "insert",
+        {"insert", "update", "delete"}},
        {"mobibench.order",
         text,
-        "of inserts: sequential, or random (each number once)",
+        "order of the inserted keys: sequential, or random (each key once)",
         "sequential",
         {"sequential", "random"}},
-       {"mobibench.value_bytes", count, "of a row's text", "4096"},
+       {"mobibench.value_bytes", count, "bytes of a row's text", "4096"},
        {"batchsize", count, "load: rows in a transaction", "1000"}},
       {{"keytype", "integer"}, {"fieldcount", "1"}},
       [](const Properties& properties, Command command) {

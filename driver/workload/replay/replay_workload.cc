@@ -37,7 +37,7 @@ ReplayWorkload::ReplayWorkload(const Properties& properties, Command the_command
   seconds_max = reader.number("maxexecutiontime", 0, 0, 1'000'000'000);
   reader.text("keytype", "text");
   defaults = {{"fieldcount", "1"}};
-  look_through_trace(reader.number("operationcount", 0));
+  scan_trace(reader.number("operationcount", 0));
   clients_end = true;
   if (command == Command::run) operations = lines;
 }
@@ -50,11 +50,11 @@ void ReplayWorkload::read_speed(const Properties& properties) {
   if (command == Command::load) return;
   const auto* rate = properties.has("rate") ? "rate" : "target";
   if (properties.get(rate, "0") != "0") {
-    refuse(properties, rate, "the trace has times of its own; expected replay.speed=max beside it, or no rate");
+    refuse(properties, rate, "the trace defines its own times; expected replay.speed=max as well, or no rate");
   }
 }
 
-void ReplayWorkload::look_through_trace(std::uint64_t lines_max) {
+void ReplayWorkload::scan_trace(std::uint64_t lines_max) {
   TraceReader reader(trace);
   first_time_ns = 0;
   size_max = value_bytes;
@@ -84,13 +84,12 @@ WorkloadKind replay() {
   using enum PropertyType;
   return {"replay",
           "the operations of a recorded trace (CSV time_s,op,key,size; --record writes one)",
-          {{"trace", text, "the file, plain or compressed by gzip; required", ""},
-           {"replay.speed", text,
-            "1: at the times of the trace; 2: twice as fast; max: as fast as the database answers", "1"},
-           {"replay.value_bytes", count, "load: bytes of a row whose size the trace does not say", "1000"},
-           {"fieldcount", count, "fields of a row, which share its bytes", "1"},
-           {"writeallfields", flag, "an update writes all fields, else one that is drawn", "false"},
-           {"keytype", text, "of tables: text, integer or blob", "text", {"text", "integer", "blob"}},
+          {{"trace", text, "trace file, plain or compressed with gzip; required", ""},
+           {"replay.speed", text, "1: the times of the trace; 2: twice as fast; max: as fast as the database can", "1"},
+           {"replay.value_bytes", count, "load: bytes of a row whose size is not in the trace", "1000"},
+           {"fieldcount", count, "fields of a row; they share its bytes evenly", "1"},
+           {"writeallfields", flag, "true: an update writes all fields; false: one random field", "false"},
+           {"keytype", text, "key type of the table: text, integer or blob", "text", {"text", "integer", "blob"}},
            {"batchsize", count, "load: rows in a batch", "1000"}},
           {},
           [](const Properties& properties, Command command) {

@@ -41,7 +41,7 @@ class ReplayWorkload final : public Workload {
 
  private:
   void read_speed(const Properties& properties);
-  void look_through_trace(std::uint64_t lines_max);
+  void scan_trace(std::uint64_t lines_max);
 };
 
 class ReplayWork final : public Work {

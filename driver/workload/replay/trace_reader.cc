@@ -72,10 +72,10 @@ void TraceReader::fill() {
   begin_ = 0;
   const int got = gzread(file_.get(), buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
   int code = Z_OK;
-  const char* words = gzerror(file_.get(), &code);
+  const char* message = gzerror(file_.get(), &code);
   if (got < 0 || code == Z_BUF_ERROR) {
     ++line_;
-    refuse(fmt::format("cannot be read: {}", code == Z_ERRNO ? std::strerror(errno) : words));
+    refuse(fmt::format("cannot be read: {}", code == Z_ERRNO ? std::strerror(errno) : message));
   }
   end_ += static_cast<std::size_t>(got);
   ended_ = got == 0;
@@ -108,7 +108,8 @@ const TraceLine* TraceReader::next() {
   if (std::ranges::count(text, ',') != 3) refuse(fmt::format("\"{}\"; expected {}", shown(text), trace_header));
   const auto earlier_ns = current_.time_ns;
   current_.time_ns = time_ns(cut(text));
-  if (lines() > 1 && current_.time_ns < earlier_ns) refuse("earlier than the line before it; expected times that grow");
+  if (lines() > 1 && current_.time_ns < earlier_ns)
+    refuse("earlier than the line before it; expected increasing times");
   current_.operation = operation(cut(text));
   current_.key = key(cut(text));
   current_.size = size(text);

@@ -108,25 +108,25 @@ WorkloadKind sqlite_bench() {
   using enum PropertyType;
   std::vector<std::string> names;
   for (const auto& benchmark : sqlite_benchmarks()) names.emplace_back(benchmark.name);
-  return {"sqlite-bench",
-          "LevelDB's db_bench_sqlite3: fills, overwrites and reads of small rows (durability none, power where the "
-          "benchmark "
-          "is synchronous, unless told otherwise)",
-          {{"sqlite-bench.benchmark", text,
-            "fillseq, fillseqsync, fillseqbatch, fillrandom, fillrandsync, fillrandbatch, overwrite, overwritebatch, "
-            "readrandom, readseq, fillrand100K, fillseq100K or readrand100K",
-            "fillseq", names},
-           {"sqlite-bench.value_bytes", count, "of a row", "100, in benchmarks of 100K 100000"},
-           {"sqlite-bench.readseq",
-            text,
-            "scan: queries for many rows, as db_bench_sqlite3; point: a query a row, as sqlite-bench",
-            "scan",
-            {"scan", "point"}},
-           {"sqlite-bench.scan_records", count, "readseq=scan: rows of a query", "1000"}},
-          {{"keytype", "blob"}, {"fieldtype", "blob"}, {"fieldcount", "1"}},
-          [](const Properties& properties, Command command) {
-            return std::make_unique<SqliteBenchWorkload>(properties, command);
-          }};
+  return {
+      "sqlite-bench",
+      "LevelDB's db_bench_sqlite3: fills, overwrites and reads of small rows (default durability: none; "
+      "power in synchronous benchmarks)",
+      {{"sqlite-bench.benchmark", text,
+        "fillseq, fillseqsync, fillseqbatch, fillrandom, fillrandsync, fillrandbatch, overwrite, overwritebatch, "
+        "readrandom, readseq, fillrand100K, fillseq100K or readrand100K",
+        "fillseq", names},
+       {"sqlite-bench.value_bytes", count, "bytes of a row's value", "100; 100000 in benchmarks of 100K"},
+       {"sqlite-bench.readseq",
+        text,
+        "scan: each query reads many rows, like db_bench_sqlite3; point: each query reads one row, like sqlite-bench",
+        "scan",
+        {"scan", "point"}},
+       {"sqlite-bench.scan_records", count, "rows of one query (readseq=scan)", "1000"}},
+      {{"keytype", "blob"}, {"fieldtype", "blob"}, {"fieldcount", "1"}},
+      [](const Properties& properties, Command command) {
+        return std::make_unique<SqliteBenchWorkload>(properties, command);
+      }};
 }
 
 }  // namespace edgejoule::driver

@@ -46,8 +46,9 @@ TEST(Config, what_is_no_toml_is_refused_with_its_line) {
 }
 
 TEST(Config, nothing_listens_beyond_loopback_without_certificates) {
-  EXPECT_EQ(refusal("[worker]\nlisten = \"0.0.0.0:7420\"\n"),
-            "ecod.toml:2: worker.listen: 0.0.0.0:7420 is reached from other machines: that takes certificates, [tls]");
+  EXPECT_EQ(
+      refusal("[worker]\nlisten = \"0.0.0.0:7420\"\n"),
+      "ecod.toml:2: worker.listen: 0.0.0.0:7420 is reachable from other machines and requires certificates, [tls]");
   EXPECT_NE(refusal("[federation]\nmode = \"master\"\nlisten = \"10.0.0.1:7421\"\n"), "");
   EXPECT_NE(refusal("[metrics]\nlisten = \"0.0.0.0:9464\"\n"), "");
   const std::string tls = "[tls]\nca = \"a\"\ncertificate = \"b\"\nkey = \"c\"\n";
@@ -103,8 +104,8 @@ TEST(Config, an_unknown_policy_is_refused_with_those_that_exist) {
 
 TEST(Config, hedge_of_earlier_versions_warns_and_is_not_printed) {
   const auto config = parse_config("[policy]\nhedge = 1.5\n", "ecod.toml");
-  EXPECT_EQ(config.warnings, std::vector<std::string>{"ecod.toml:2: policy.hedge: has no effect, there are no second "
-                                                      "attempts at late jobs any more; remove the line"});
+  EXPECT_EQ(config.warnings, std::vector<std::string>{"ecod.toml:2: policy.hedge: has no effect, second attempts at "
+                                                      "late jobs were removed; remove the line"});
   EXPECT_EQ(print_config(config).find("hedge"), std::string::npos);
   EXPECT_TRUE(eco::read_config(ECO_EXAMPLE_CONFIG).warnings.empty());
   EXPECT_EQ(refusal("hedge = 1.5\n").find("ecod.toml:1: hedge: unknown key"), 0U) << "it was a key of [policy]";

@@ -8,7 +8,7 @@ target_link_libraries(eco-tracker-scenario PRIVATE eco_node fmt::fmt edgejoule_f
 function(eco_tracker_mutant name old new)
   set(expected UNCAUGHT)
   if(ARGN)
-    set(expected MESSAGE "a mistake in eco: .*does not hold: ${ARGN}")
+    set(expected MESSAGE "internal error in eco: .*assertion failed: ${ARGN}")
   endif()
   edgejoule_mutant(eco-tracker-${name} ../tracker.cc "${old}" "${new}" TEST eco_tracker.${name} ${expected}
     LINK eco-tracker-scenario eco_node fmt::fmt OPTIONS -UNDEBUG)

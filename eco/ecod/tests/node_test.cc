@@ -174,18 +174,18 @@ TEST_F(NodeTest, a_server_that_said_goodbye_is_shown_so_at_the_master_and_at_the
   node->heard_server(state_of("medium", 2, 10));
   node->heard_gone("medium");
   now_s += 7;
-  const std::string left = "left (said goodbye 7 s ago)";
+  const std::string left = "left 7 s ago";
   EXPECT_EQ(line_of("medium").why_not(), left);
   EXPECT_FALSE(line_of("medium").alive());
   EXPECT_LT(line_of("medium").state().age_s(), 100) << "since its last message";
-  const auto saved = node->table(true);
+  const auto published = node->table(true);
 
   federation.own = {};
   make("eco");
   auto first = table(3);
   ASSERT_TRUE(node->heard_table(first));
   EXPECT_TRUE(line_of("medium").alive());
-  first.mutable_servers()->CopyFrom(saved.servers());
+  first.mutable_servers()->CopyFrom(published.servers());
   ASSERT_TRUE(node->heard_table(first));
   EXPECT_EQ(line_of("medium").why_not(), left);
   ASSERT_TRUE(node->heard_table(table(3, 2)));
@@ -202,14 +202,14 @@ TEST_F(NodeTest, two_servers_of_one_name_are_shown_and_get_no_jobs) {
   one.set_beat(2), other.set_beat(2);
   node->heard_server(one);
   EXPECT_EQ(line_of("medium").why_not(),
-            "two servers have this name (127.0.0.1:1 and 127.0.0.1:2): no jobs are placed there until one is renamed");
+            "two servers have this name (127.0.0.1:1 and 127.0.0.1:2): they get no jobs until one is renamed");
   EXPECT_FALSE(place().offload());
-  const auto saved = node->table(true);
+  const auto published = node->table(true);
 
   federation.own = {};
   make("eco");
   auto first = table(3);
-  first.mutable_servers()->CopyFrom(saved.servers());
+  first.mutable_servers()->CopyFrom(published.servers());
   ASSERT_TRUE(node->heard_table(first));
   EXPECT_NE(line_of("medium").why_not().find("two servers have this name"), std::string::npos) << "at the others, too";
 }
@@ -233,7 +233,7 @@ TEST_F(NodeTest, compacts_locally_once_the_last_table_is_too_old) {
   now_s += 15.5;
   const auto placement = place();
   EXPECT_FALSE(placement.offload());
-  EXPECT_EQ(placement.reason(), "no master is known, and there is no server table of the last 15 s");
+  EXPECT_EQ(placement.reason(), "no known master, and no server table from the last 15 s");
 }
 
 TEST_F(NodeTest, compacts_locally_where_no_master_was_ever_heard_of) { EXPECT_FALSE(place().offload()); }
@@ -330,9 +330,9 @@ TEST_F(NodeTest, a_kill_switch_that_the_others_cannot_hear_holds_here_and_over_a
   const auto killed = node->kill(true);
   ASSERT_FALSE(killed);
   EXPECT_EQ(killed.error(),
-            "home compacts for itself now, but the other servers were not reached: NATS is not connected. Repeat "
+            "home compacts for itself now, but the other servers were unreachable: NATS is not connected. Repeat "
             "`ecoctl kill` "
-            "when they can be, or end it by `ecoctl resume` at home");
+            "when they are reachable, or run `ecoctl resume` on home");
   node->beat(telemetry());
   EXPECT_TRUE(federation.last_beat.local_only_here()) << "the others show it";
   EXPECT_FALSE(place().offload());
@@ -434,19 +434,19 @@ TEST_F(NodeTest, distinguishes_others_jobs_from_its_own) {
 
 TEST_F(NodeTest, forgets_others_jobs_when_it_had_none_for_long) {
   const auto features = request_of("home").features();
-  const auto told_s = [&] {
+  const auto reported_s = [&] {
     node->beat(telemetry());
     return node->predict_guest(features).compute_s.mean;
   };
-  const double own_s = told_s();
+  const double own_s = reported_s();
   for (int i = 0; i < 5; ++i) node->learn_guest(eco::job_of(features), {.compute_s = 90, .energy_j = 180});
   now_s += eco::guest_memory_s - 1;
-  EXPECT_GT(told_s(), 80);
+  EXPECT_GT(reported_s(), 80);
   node->learn_guest(eco::job_of(features), {.compute_s = 90, .energy_j = 180});
   now_s += eco::guest_memory_s - 1;
-  EXPECT_GT(told_s(), 80) << "since the last of them";
+  EXPECT_GT(reported_s(), 80) << "since the last of them";
   now_s += 2;
-  EXPECT_EQ(told_s(), own_s);
+  EXPECT_EQ(reported_s(), own_s);
 }
 
 TEST_F(NodeTest, shows_why_an_application_keeps_a_job) {
@@ -459,7 +459,8 @@ TEST_F(NodeTest, shows_why_an_application_keeps_a_job) {
   node->report(report);
   const auto last = node->decisions().last(1).at(0);
   EXPECT_FALSE(last.placement().offload());
-  EXPECT_EQ(last.placement().reason(), "the application keeps it: its merge operator Mine is code of the application");
+  EXPECT_EQ(last.placement().reason(),
+            "the application does not offload it: its merge operator Mine is code of the application");
   EXPECT_EQ(last.outcome(), "local");
   EXPECT_EQ(last.request().features().input_bytes(), report.features().input_bytes());
 }
@@ -575,7 +576,7 @@ TEST_F(NodeTest, asks_for_none_where_jobs_failed_at_one_server_after_the_other) 
   node->report(ended("medium", "fell back: no answer from the worker for 1.0 s", 1));
   node->report(ended("high", "fell back: no answer from the worker for 1.0 s", 1));
   EXPECT_FALSE(place().offload());
-  EXPECT_TRUE(place().reason().starts_with("jobs failed at one worker after the other: none is asked for 20 s"));
+  EXPECT_TRUE(place().reason().starts_with("jobs failed at several workers in a row: offloading pauses for 20 s"));
 }
 
 TEST_F(NodeTest, blames_no_server_for_a_job_that_its_application_gave_up) {
@@ -609,7 +610,7 @@ TEST_F(NodeTest, says_which_server_is_left_alone_and_for_how_long) {
   node->report(ended("medium", "fell back: no answer from the worker for 1.0 s", 1));
   federation.answer.set_offload(false);
   federation.answer.set_reason("medium takes no job");
-  EXPECT_EQ(place().reason(), "medium takes no job; medium is left alone for 20 s: 1 jobs failed there in a row");
+  EXPECT_EQ(place().reason(), "medium takes no job; medium gets no jobs for 20 s: 1 jobs failed there in a row");
 }
 
 TEST_F(NodeTest, a_report_joins_its_decision_in_the_log) {

@@ -91,7 +91,7 @@ TEST_F(Offload, compactions_run_where_the_master_places_them_and_are_learnt_ther
 
 TEST_F(Offload, a_job_that_its_application_keeps_is_shown_with_the_reason) {
   service->offload(false);
-  const std::string reason = "the application keeps it: offloading is switched off";
+  const std::string reason = "the application does not offload it: offloading is switched off";
   EXPECT_TRUE(writing_until([&] {
     return std::ranges::any_of(home.decisions(), [&](const auto& decision) {
       return decision.placement().reason() == reason && decision.outcome() == "local";
@@ -150,11 +150,11 @@ TEST_F(BlackHole, is_tried_once_and_then_left_alone_while_compactions_go_on_here
   ASSERT_TRUE(writing_until([&] { return service->statistics().fell_back >= 1; }));
   const auto kept = service->statistics().kept;
   EXPECT_TRUE(writing_until([&] { return service->statistics().kept >= kept + 10; }));
-  EXPECT_EQ(service->statistics().fell_back, 1U) << "it is left alone for twenty times as long as it cost";
+  EXPECT_EQ(service->statistics().fell_back, 1U) << "it gets no jobs for twenty times as long as it cost";
   const std::string reason = service->statistics().last_reason;
-  EXPECT_TRUE(reason.starts_with("b takes no job; b is left alone for ")) << reason;
+  EXPECT_TRUE(reason.starts_with("b takes no job; b gets no jobs for ")) << reason;
   const auto [table, code] = home.ecoctl(ECOCTL_PROGRAM, {"servers"});
-  EXPECT_NE(table.find("left alone for "), std::string::npos) << table;
+  EXPECT_NE(table.find("no jobs for "), std::string::npos) << table;
 }
 
 class SharedOffload : public Offload {

@@ -27,29 +27,27 @@ class Show : public testing::Test {
 
 TEST_F(Show, a_server_that_said_goodbye_has_left_and_is_not_waited_for) {
   auto& e3 = *view.mutable_servers(2);
-  e3.set_alive(false), e3.set_why_not("left (said goodbye 7 s ago)"), e3.mutable_state()->set_left_s(7);
-  EXPECT_TRUE(shows("left (said goodbye 7 s ago)"));
+  e3.set_alive(false), e3.set_why_not("left 7 s ago"), e3.mutable_state()->set_left_s(7);
+  EXPECT_TRUE(shows("left 7 s ago"));
   for (auto& line : *view.mutable_servers()) line.mutable_state()->set_local_only(true);
-  const auto confirmation = eco::confirmation(view, true);
-  EXPECT_TRUE(confirmation.complete());
-  EXPECT_NE(confirmation.table.find("e3      left (said goodbye 7 s ago): its applications compact for themselves"),
-            std::string::npos)
-      << confirmation.table;
+  const auto result = eco::confirmation(view, true);
+  EXPECT_TRUE(result.complete());
+  EXPECT_NE(result.table.find("e3      left 7 s ago: its applications compact for themselves"), std::string::npos)
+      << result.table;
 }
 
 TEST_F(Show, a_kill_switch_of_one_server_alone_names_where_it_ends) {
   view.set_local_only_here(true);
   EXPECT_TRUE(shows("THE KILL SWITCH IS ON at e1 alone (`ecoctl resume` at e1 ends it)\n"));
   view.clear_master();
-  EXPECT_TRUE(shows("ends it): the other servers are not reached, no master is known\n"));
+  EXPECT_TRUE(shows("ends it): the other servers are unreachable, no known master\n"));
   auto& e3 = *view.mutable_servers(2)->mutable_state();
   e3.set_local_only(true), e3.set_local_only_here(true);
   EXPECT_TRUE(shows("takes jobs; ITS OWN KILL SWITCH IS ON"));
-  const auto confirmation = eco::confirmation(view, false);
-  EXPECT_FALSE(confirmation.complete());
-  EXPECT_EQ(confirmation.own_switches, "e3");
-  EXPECT_NE(confirmation.table.find("NOT CONFIRMED: a kill switch of its own is on there"), std::string::npos)
-      << confirmation.table;
+  const auto result = eco::confirmation(view, false);
+  EXPECT_FALSE(result.complete());
+  EXPECT_EQ(result.own_switches, "e3");
+  EXPECT_NE(result.table.find("NOT CONFIRMED: its own kill switch is on"), std::string::npos) << result.table;
 }
 
 TEST_F(Show, a_policy_that_names_no_server_says_so) {

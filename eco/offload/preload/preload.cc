@@ -87,12 +87,12 @@ void say(const char* text) {
   pthread_mutex_lock(&said_mutex);
   char line[sizeof said];
   std::snprintf(line, sizeof line, "eco: %s", text);
-  const bool again = std::strcmp(line, said) == 0;
+  const bool repeated = std::strcmp(line, said) == 0;
   std::strcpy(said, line);
   pthread_mutex_unlock(&said_mutex);
   // A daemon may have closed stderr; one of RocksDB's close-on-exec files may then have its number.
   const int flags = fcntl(STDERR_FILENO, F_GETFD);
-  if (!again && flags >= 0 && (flags & FD_CLOEXEC) == 0) dprintf(STDERR_FILENO, "%s\n", line);
+  if (!repeated && flags >= 0 && (flags & FD_CLOEXEC) == 0) dprintf(STDERR_FILENO, "%s\n", line);
 }
 
 __attribute__((format(printf, 1, 2))) void say_not_attached(const char* format, ...) {
@@ -148,7 +148,7 @@ void* real_open(const char* name, const void* caller) {
   if (void* found = dlsym(RTLD_NEXT, name)) return found;
   const Library library(caller);
   if (void* found = library.symbol(name)) return found;
-  std::fprintf(stderr, "eco: %s calls rocksdb::DB::Open, which no library has that it is linked to\n", library.path());
+  std::fprintf(stderr, "eco: %s calls rocksdb::DB::Open, but no library it is linked to defines it\n", library.path());
   std::abort();
 }
 
@@ -190,8 +190,7 @@ void* service_function(const char* name, void* open) {
     return nullptr;
   }
   if (!shared || dlsym(service, release_name) != reinterpret_cast<void*>(release)) {
-    say_not_attached("%s has RocksDB %s within itself; eco needs the shared library of RocksDB", rocksdb.path(),
-                     text.data);
+    say_not_attached("%s contains RocksDB %s; eco needs the shared library of RocksDB", rocksdb.path(), text.data);
     return nullptr;
   }
   return dlsym(service, name);
@@ -230,12 +229,12 @@ void say_what_opened(const char* options_file, const void* caller) {
   read_release(options_file, release, sizeof release);
   const bool shared = library.symbol(ECO_OPEN) != nullptr;
   if (shared && is_built_for(release))
-    say_not_attached("the program opens its database otherwise than by DB::Open (a TransactionDB is opened so)");
+    say_not_attached("the program does not open its database with DB::Open (a TransactionDB, for example)");
   else if (shared)
     say_not_attached("%s is RocksDB %s; eco was built for %s", library.path(), release, built_for);
   else
-    say_not_attached("%s has RocksDB %s within itself; eco needs the shared library of RocksDB %s", library.path(),
-                     release, built_for);
+    say_not_attached("%s contains RocksDB %s; eco needs the shared library of RocksDB %s", library.path(), release,
+                     built_for);
 }
 
 __attribute__((constructor)) void find_next_rename() {

@@ -92,8 +92,7 @@ thread_local const rocksdb::CompactionService* attached = nullptr;
 bool attach_preloaded(rocksdb::DBOptions& options, const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
                       Say say) {
   if (options.compaction_service) {
-    if (options.compaction_service.get() != attached)
-      say("not attached: the program has a compaction service of its own");
+    if (options.compaction_service.get() != attached) say("not attached: the program already has a compaction service");
     return false;
   }
   try {

@@ -83,26 +83,26 @@ TEST(Database, brings_every_level_to_its_size_when_left_alone) {
 
 TEST(WriteController, delays_and_stops_at_the_triggers) {
   WriteController writes({});
-  writes.look(with_files(19));
+  writes.observe(with_files(19));
   EXPECT_FALSE(writes.delayed() || writes.stopped());
-  writes.look(with_files(20));
+  writes.observe(with_files(20));
   EXPECT_TRUE(writes.delayed());
-  writes.look(with_files(36));
+  writes.observe(with_files(36));
   EXPECT_TRUE(writes.stopped());
-  writes.look(with_files(5));
+  writes.observe(with_files(5));
   EXPECT_FALSE(writes.delayed() || writes.stopped());
 }
 
 TEST(WriteController, delays_more_while_level_0_grows_and_less_while_it_shrinks) {
   const DatabaseOptions options;
   WriteController writes(options);
-  writes.look(with_files(20));
+  writes.observe(with_files(20));
   EXPECT_EQ(writes.delayed_rate(), options.delayed_write_rate);
-  writes.look(with_files(22));
+  writes.observe(with_files(22));
   EXPECT_NEAR(writes.delayed_rate(), 0.8 * options.delayed_write_rate, 1);
-  writes.look(with_files(35));
+  writes.observe(with_files(35));
   EXPECT_NEAR(writes.delayed_rate(), 0.48 * options.delayed_write_rate, 1);
-  writes.look(with_files(22));
+  writes.observe(with_files(22));
   EXPECT_NEAR(writes.delayed_rate(), 0.6 * options.delayed_write_rate, 1);
 }
 

@@ -77,7 +77,8 @@ TEST(Simulation, rates_are_offered_one_after_the_other_and_looks_at_them_are_rec
   const auto outcome = run(spec, "local");
   EXPECT_NEAR(outcome.servers[0].operations(), 2000 * spec.duration_s, 5000);
   double least = 1e12, most = 0;
-  for (const auto& look : outcome.looks) least = std::min(least, look.bytes_s), most = std::max(most, look.bytes_s);
+  for (const auto& sample : outcome.input_samples)
+    least = std::min(least, sample.bytes_s), most = std::max(most, sample.bytes_s);
   EXPECT_NEAR(least, 1000 * 1016, 2000);
   EXPECT_NEAR(most, 3000 * 1016, 2000);
 }

@@ -7,7 +7,7 @@ target_link_libraries(eco-attempts-scenario PRIVATE eco-bench-bed edgejoule_flag
 function(eco_attempts_mutant name old new)
   set(expected UNCAUGHT)
   if(ARGN)
-    set(expected MESSAGE "a mistake in eco: .*does not hold: ${ARGN}")
+    set(expected MESSAGE "internal error in eco: .*assertion failed: ${ARGN}")
   endif()
   edgejoule_mutant(eco-attempts-${name} ../../offload/attempts.cc "${old}" "${new}" TEST eco_attempts.${name} ${expected}
     LINK eco-attempts-scenario eco-bench-bed OPTIONS -UNDEBUG)

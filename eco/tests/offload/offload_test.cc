@@ -223,7 +223,7 @@ TEST(Offload, after_a_mistake_in_eco_every_job_is_compacted_here_and_no_key_is_l
   EXPECT_EQ(bed.difference(), Difference{});
   EXPECT_EQ(bed.background_errors(), 0U);
   EXPECT_EQ(placer->asked, 1) << "the service is unusable from its first mistake on";
-  expect_all_kept(service->statistics(), "a mistake in eco: offload_test.cc:");
+  expect_all_kept(service->statistics(), "internal error in eco: offload_test.cc:");
   EXPECT_GT(placer->kept, 2);
 }
 
@@ -513,7 +513,7 @@ TEST(SharedDirectory, carries_all_tables_and_the_streams_none) {
   for (const auto& report : shared.placer->reports()) reported += report.bytes_shared();
   EXPECT_EQ(reported, statistics.bytes_shared);
   EXPECT_FALSE(shared.placer->requests().front().shared());
-  EXPECT_TRUE(shared.placer->requests().back().shared()) << "the results of the last jobs are reported";
+  EXPECT_TRUE(shared.placer->requests().back().shared()) << "the last jobs are reported";
 }
 
 TEST(SharedDirectory, that_is_another_folder_is_not_read) {

@@ -346,7 +346,7 @@ TEST(SettingsFile, names_the_line_and_key_that_it_refuses) {
   EXPECT_EQ(refusal("worker = \"unix:/run/worker.sock\"\nshared_directory = \"/\"\n"), "");
   for (const char* folder : {"data", "/there/is/none"})
     EXPECT_EQ(refusal("worker = \"[::1]:7070\"\nshared_directory = \"" + std::string(folder) + "\"\n"),
-              "2: shared_directory: expected the absolute path of a folder that is there")
+              "2: shared_directory: expected the absolute path of an existing folder")
         << folder;
   for (const char* seconds : {"nan", "inf", "-1.0"})
     EXPECT_EQ(refusal("worker = \"127.0.0.1:1\"\nheartbeat_s = " + std::string(seconds) + "\n"),

@@ -103,7 +103,7 @@ TEST_F(PreloadDbBench, says_which_setting_has_no_effect_any_more) {
   configure(nowhere + std::string("hedge_share = 0.05\n"));
   EXPECT_TRUE(says(with_eco(db_bench()),
                    attached() + "; " + settings() +
-                       ":2: hedge_share: has no effect, there are no second attempts at late jobs any more; remove the "
+                       ":2: hedge_share: has no effect, second attempts at late jobs were removed; remove the "
                        "line",
                    "fillrandom"));
 }
@@ -141,8 +141,8 @@ TEST_F(Preload, says_that_no_settings_are_named) {
 }
 
 TEST_F(Preload, leaves_a_program_its_own_compaction_service) {
-  EXPECT_TRUE(says(with_eco(program("own-service")),
-                   "eco: not attached: the program has a compaction service of its own", "done"));
+  EXPECT_TRUE(says(with_eco(program("own-service")), "eco: not attached: the program already has a compaction service",
+                   "done"));
 }
 
 TEST_F(Preload, says_that_a_transaction_db_is_not_offloaded) {
@@ -184,7 +184,7 @@ TEST_F(Preload, waits_once_for_a_worker_that_hangs_however_many_databases_are_op
     return std::stoi(run("grep -rh --include='LOG*' '" + text + "' '" + (folder_ / "databases") + "' | wc -l").output);
   };
   EXPECT_EQ(lines("no answer from the worker"), 1);
-  EXPECT_GT(lines("left alone for"), 5);
+  EXPECT_GT(lines("no jobs for"), 5);
   close(listener);
 }
 

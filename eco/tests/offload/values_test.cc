@@ -367,7 +367,7 @@ TEST(Consent, that_a_worker_cannot_honour_takes_offloading_from_no_other_databas
   EXPECT_GT(statistics.fell_back, 0U);
   EXPECT_GT(statistics.kept, 0U);
   EXPECT_EQ(statistics.last_reason,
-            worker.address() + " refused jobs of this database and is left alone with them for a while");
+            worker.address() + " refused jobs of this database and gets none of them for a while");
   expect_offloaded(placer, folder / "other");
 }
 

@@ -158,7 +158,7 @@ def test_rows_that_the_user_has_not_loaded_are_reported_with_the_remedy(folder: 
     study = Study(folder, "redis", fixed=users_redis.fixed())
     code, said = study.run("--set", "fixed.recordcount=100000", "--set", "fixed.dataintegrity=false")
     assert code == 1
-    assert "is recordcount what was loaded?" in " ".join(said.split())
+    assert "does recordcount match the load?" in " ".join(said.split())
 
 
 def failed_then_finished(study: Study, cause: str) -> None:

@@ -77,7 +77,7 @@ def test_a_load_from_which_redis_evicts_fails_the_runs_that_need_it(tmp_path: Pa
     assert code == 1, said
     (run,) = study.runs()
     assert run.status == "failed"
-    assert "5000 were inserted and acknowledged" in str(run.cause)
+    assert "5000 inserted and acknowledged" in str(run.cause)
     assert "the server evicted " in str(run.cause)
 
 

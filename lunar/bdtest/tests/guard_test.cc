@@ -38,9 +38,9 @@ TEST(Guard, knows_a_lunar_volume) {
 TEST(Guard, keeps_a_mounted_device) {
   std::ifstream mounts("/proc/self/mounts");
   for (std::string line; std::getline(mounts, line);) {
-    std::istringstream words(line);
+    std::istringstream fields(line);
     std::string device;
-    words >> device;
+    fields >> device;
     struct stat status {};
     if (stat(device.c_str(), &status) != 0 || !S_ISBLK(status.st_mode)) continue;
     EXPECT_NE(bdtest::in_use(device).find("mounted"), std::string::npos) << device;

@@ -14,9 +14,9 @@ using bdtest::Findings;
 using bdtest::Verdict;
 using bdtest_tests::Emulated;
 
-bool says(const Findings& findings, Verdict verdict, const std::string& words) {
+bool says(const Findings& findings, Verdict verdict, const std::string& text) {
   for (const auto& finding : findings) {
-    if (finding.verdict == verdict && finding.what.find(words) != std::string::npos) return true;
+    if (finding.verdict == verdict && finding.what.find(text) != std::string::npos) return true;
   }
   return false;
 }

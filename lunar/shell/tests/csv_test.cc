@@ -57,7 +57,7 @@ TEST(Csv, blank_lines_and_a_byte_order_mark_are_nothing) {
 }
 
 TEST(Csv, what_is_no_csv_is_named_by_its_line) {
-  EXPECT_EQ(complaint_about("a\n\"b\n\nc"), "line 2: the quote that begins here has no end");
+  EXPECT_EQ(complaint_about("a\n\"b\n\nc"), "line 2: the quote that begins here is not closed");
   EXPECT_EQ(complaint_about("a\nb\"c\n"), "line 2: a quote inside a field without quotes");
   EXPECT_EQ(complaint_about("\"a\"b\n"), "line 1: a comma or the end of the line is expected after the closing quote");
 }

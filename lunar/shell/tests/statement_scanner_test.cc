@@ -11,14 +11,14 @@ std::size_t complete(const std::string& text) {
   shell::StatementScanner scanner;
   for (std::size_t end = 0; end < text.size();) {
     end = std::min(text.find('\n', end), text.size() - 1) + 1;
-    scanner.look_at(std::string_view(text).substr(0, end));
+    scanner.scan(std::string_view(text).substr(0, end));
   }
   return scanner.complete();
 }
 
 bool begun(const std::string& text) {
   shell::StatementScanner scanner;
-  scanner.look_at(text);
+  scanner.scan(text);
   return scanner.begun();
 }
 
@@ -39,7 +39,7 @@ TEST(StatementScanner, but_not_in_quotes_nor_in_a_comment) {
 
 std::size_t beginning(const std::string& text) {
   shell::StatementScanner scanner;
-  scanner.look_at(text);
+  scanner.scan(text);
   return scanner.beginning();
 }
 

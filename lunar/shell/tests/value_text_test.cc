@@ -90,17 +90,18 @@ TEST(ValueText, null_is_distinguished_from_an_empty_text) {
 }
 
 TEST(ValueText, what_is_not_of_the_columns_type_is_refused_with_a_message) {
-  EXPECT_EQ(complaint_about("abc", LUNAR_INT64), "\"abc\" is no integer of 64 bits");
-  EXPECT_EQ(complaint_about("128", LUNAR_INT8), "\"128\" is no integer from -128 to 127");
+  EXPECT_EQ(complaint_about("abc", LUNAR_INT64), "\"abc\": expected an integer of 64 bits");
+  EXPECT_EQ(complaint_about("128", LUNAR_INT8), "\"128\": expected an integer from -128 to 127");
   EXPECT_EQ(complaint_about("-128", LUNAR_INT8), "none");
   EXPECT_EQ(complaint_about("-9223372036854775808", LUNAR_INT64), "none");
-  EXPECT_EQ(complaint_about("9223372036854775808", LUNAR_INT64), "\"9223372036854775808\" is no integer of 64 bits");
-  EXPECT_EQ(complaint_about("", LUNAR_INT32, true), "\"\" is no integer from -2147483648 to 2147483647");
-  EXPECT_EQ(complaint_about("1,5", LUNAR_REAL), "\"1,5\" is no number");
+  EXPECT_EQ(complaint_about("9223372036854775808", LUNAR_INT64),
+            "\"9223372036854775808\": expected an integer of 64 bits");
+  EXPECT_EQ(complaint_about("", LUNAR_INT32, true), "\"\": expected an integer from -2147483648 to 2147483647");
+  EXPECT_EQ(complaint_about("1,5", LUNAR_REAL), "\"1,5\": expected a number");
   EXPECT_EQ(complaint_about("+1.5e3", LUNAR_REAL), "none");
-  EXPECT_EQ(complaint_about("yes", LUNAR_BOOLEAN), "\"yes\" is no TRUE or FALSE");
+  EXPECT_EQ(complaint_about("yes", LUNAR_BOOLEAN), "\"yes\": expected TRUE or FALSE");
   EXPECT_EQ(complaint_about("True", LUNAR_BOOLEAN), "none");
-  EXPECT_EQ(complaint_about("X'0'", LUNAR_BLOB), "\"X'0'\" is no BLOB like X'0aff'");
+  EXPECT_EQ(complaint_about("X'0'", LUNAR_BLOB), "\"X'0'\": expected a BLOB like X'0aff'");
   EXPECT_EQ(complaint_about("X''", LUNAR_BLOB), "none");
 }
 

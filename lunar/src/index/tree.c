@@ -426,7 +426,7 @@ static void found(uint32_t ref, struct entry e, struct ln_key* key, struct ln_pl
   leaf->entry = (uint16_t)e.number;
 }
 
-/* The entry next to the key's in its leaf. 1: found; 0: unknown. */
+/* Reads the entry next to the key's in its leaf. Returns 1, or 0 if the leaf cannot tell. */
 static int seek_in_leaf(struct lunar* db, enum ln_seek seek, struct ln_key* key, struct ln_place* place,
                         struct lunar_leaf* leaf) {
   struct lunar_frame* frame;
@@ -449,8 +449,8 @@ static int seek_in_leaf(struct lunar* db, enum ln_seek seek, struct ln_key* key,
   return is_there;
 }
 
-/* One descent. 1: found; 0: not in that leaf, and bound is the separator behind which the search continues; E_NOT_FOUND
- * at the tree's end. */
+/* One descent. Returns 1 for a hit; 0 if the leaf has none, and sets bound to the separator behind which the search
+ * continues; E_NOT_FOUND at the tree's end. */
 static int seek_once(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, struct ln_key* key,
                      struct ln_key* bound, struct ln_place* place, struct lunar_leaf* leaf) {
   const int rising = seek == LN_AT_LEAST || seek == LN_MORE;
@@ -502,7 +502,7 @@ int ln_tree_seek(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, 
 #endif
 
 #if LUNAR_WITH_CHECK
-/* The walk from left to right: what it has met rises, where a separator may equal the entry after it. */
+/* Checks that keys rise from left to right; a separator may equal the entry after it. */
 struct rise {
   struct ln_key last;
   uint8_t begun, separator;

@@ -1,7 +1,7 @@
-/* Many frames: found by a hash table, replaced by a clock whose hand goes round them and takes away a chance at each
- * pass (GCLOCK; A. Smith, ACM TODS 3(3), 1978). Pages that lead to rows have several chances, the sectors of rows one,
- * and it only when a later operation meets them again: a row is much larger than its part of the index, and with rows
- * read in order of their last use the index went with them. Dirty frames make no room before they are clean; the
+/* Many frames: a hash table finds them, a clock replaces them. Its hand goes round them and takes one chance from each
+ * at a pass (GCLOCK; A. Smith, ACM TODS 3(3), 1978). Pages that lead to rows have several chances. Sectors of rows have
+ * one, and only after a later operation uses them too: a row is much larger than its part of the index, and replacing
+ * by last use alone would evict the index with the rows. Dirty frames make no room before they are clean; the
  * operation in whose course too many of them have rows begins with a checkpoint (ln_make_room), because rows wait for
  * it at the cost of the index.
  *

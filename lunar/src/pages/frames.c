@@ -120,7 +120,7 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
 int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
   *frame = NULL;
   struct lunar_frame* f = ln_cached(db, sector);
-  if (f && f->pins) return LUNAR_E_CORRUPT; /* what is used is said to be free */
+  if (f && f->pins) return LUNAR_E_CORRUPT; /* a sector in use is marked free */
   if (f) {
     f->pins++;
   } else {

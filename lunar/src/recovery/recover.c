@@ -1,6 +1,6 @@
 /* Recovery: after a power cut, for a rollback, and after an operation that failed half-way.
  *
- * The groups of a series are found one after the other: the next number lies in an open extent, at the log's head, or
+ * The groups of a series are read one after the other: the next number lies in an open extent, at the log's head, or
  * at the beginning of the log's next unit. A record that opens, fills or leaves an extent moves the reader's extents as
  * it moved the writer's.
  */
@@ -86,9 +86,8 @@ static int newer(const struct group* a, uint32_t epoch, uint32_t sequence) {
   return a->epoch > epoch || (a->epoch == epoch && later_number(a->sequence, sequence));
 }
 
-/* E_CORRUPT: in these sectors behind the series' end a group says that others were flushed which the series has not
- * got. No power cut leaves that: a sector of theirs is damaged. What is written behind the series lies before any older
- * group. */
+/* Returns E_CORRUPT if a group in these sectors behind the series' end names flushed groups that the series lacks. No
+ * power cut leaves that: a sector of those groups is damaged. New groups behind the series lie before any older one. */
 static int flushed_behind(struct lunar* db, const struct lunar_series* series, uint32_t sector, uint32_t count) {
   struct group group;
   for (; count--; sector++) {
@@ -147,8 +146,8 @@ static uint32_t extent_room(const struct lunar* db, const struct lunar_extent* e
   return begin - g->data_at > g->chunk_count * g->chunk_sectors - sectors || used > sectors ? LN_NONE : sectors - used;
 }
 
-/* 1: the next group of the series was found and the position moved behind it; 0: the series ends here. group NULL: it
- * is known to end here, and E_CORRUPT says that damage ends it. */
+/* Returns 1 and moves the position behind the next group of the series, or 0 if the series ends here. group NULL: the
+ * end is known; E_CORRUPT means that damage ends the series. */
 static int next_group(struct lunar* db, struct lunar_series* series, struct group* group) {
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) {
     struct lunar_extent* extent = &series->extents[i];
@@ -309,10 +308,9 @@ static int log_group(struct lunar* db, const struct lunar_series* series, uint32
   return whole(db, group);
 }
 
-/* Whether a group of before images belongs to the list of those found, of which before is the last: it names that one.
- * A group that names none starts a new list in the epoch of a recovery, which had put all the older ones back. Any
- * other lies behind a group that is torn, so the flush behind the two was not reached and nothing was written over the
- * pages that it has. */
+/* Whether a group of before images continues the list that ends with `before`: it names that group. A group that names
+ * none starts a new list in the epoch of a recovery, which had put back all older ones. Any other group lies behind a
+ * torn one. The flush behind the two was then not reached, and its pages were not overwritten. */
 static int continues(const struct lunar_series* series, uint32_t before, const struct group* group) {
   return group->kind != LN_BEFORE || group->extra == before ||
          (group->extra == LN_NONE && group->epoch > series->epoch);
@@ -375,8 +373,8 @@ static int forget_torn(struct lunar* db, const struct lunar_series* end, struct 
   return ln_device_sync(db);
 }
 
-/* Puts back the before images, from the last group to the first. Each was found whole, behind the one
- * that it names. */
+/* Puts back the before images, from the last group to the first. Each group is complete and lies behind the one that
+ * it names. */
 static int put_back(struct lunar* db, uint32_t before) {
   while (before != LN_NONE) {
     struct group group;

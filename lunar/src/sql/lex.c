@@ -30,10 +30,10 @@ int ln_sql_same(const char* a, uint32_t a_bytes, const char* b, int exact) {
 
 static uint8_t keyword(const char* text, uint32_t bytes) {
 #define WORD(word) #word "\0"
-  static const char words[] = LN_RESERVED(WORD) LN_UNRESERVED(WORD) LN_TYPES(WORD);
+  static const char keywords[] = LN_RESERVED(WORD) LN_UNRESERVED(WORD) LN_TYPES(WORD);
 #undef WORD
   uint8_t kind = LN_KEYWORDS_BEFORE + 1;
-  for (const char* word = words; *word; word += strlen(word) + 1, kind++)
+  for (const char* word = keywords; *word; word += strlen(word) + 1, kind++)
     if (ln_sql_same(text, bytes, word, 0)) return kind;
   return LN_T_NAME;
 }

@@ -1,4 +1,4 @@
-/* How rows are found. Only ln_sql_plan decides it: docs/SQL.md, "Access paths". */
+/* The access path of a statement. Only ln_sql_plan chooses it: docs/SQL.md, "Access paths". */
 #include "sql.h"
 
 #if LUNAR_WITH_SQL
@@ -12,16 +12,16 @@ static const struct lunar_value* constant(const struct lunar_statement* s, const
   return e->op == LN_X_VALUE ? &e->value : &s->parameters[e->number - 1];
 }
 
-/* LIKE knows no case and an index does: one range for each case of the pattern's first letters, and within it what lies
- * between the capitals and the small ones of the others. Stores the bounds of one in `words`; their bytes: 0, the
- * pattern begins with a wildcard. */
+/* LIKE ignores case, an index does not. So there is one range for each case of the pattern's first letters; within it
+ * the other letters range from upper to lower case. Stores the bounds of one range in bound_bytes. Returns their
+ * length, 0 if the pattern begins with a wildcard. */
 static uint32_t like_range(struct lunar_statement* s, const struct lunar_value* pattern, uint32_t range,
                            uint8_t* ranges) {
   LUNAR_ASSERT(ranges);
   enum { LETTERS = 2 };
   const uint8_t* p = pattern->as.data;
   uint32_t n = 0, letters = 0;
-  for (; pattern->type == LUNAR_TEXT && n < pattern->bytes && n < sizeof s->words[0]; n++) {
+  for (; pattern->type == LUNAR_TEXT && n < pattern->bytes && n < sizeof s->bound_bytes[0]; n++) {
     uint8_t low = p[n], high = p[n];
     if (low == '%' || low == '_' || low == 0xff) break;
     if ((low | 32) >= 'a' && (low | 32) <= 'z') {
@@ -29,11 +29,11 @@ static uint32_t like_range(struct lunar_statement* s, const struct lunar_value* 
       high = low & (uint8_t)~32u;
       if (letters < LETTERS) low = high = range >> letters++ & 1 ? low : high;
     }
-    s->words[0][n] = (char)high;
-    s->words[1][n] = (char)low;
+    s->bound_bytes[0][n] = (char)high;
+    s->bound_bytes[1][n] = (char)low;
   }
   *ranges = (uint8_t)(1u << letters);
-  if (n) s->words[1][n - 1]++; /* behind all that begin so */
+  if (n) s->bound_bytes[1][n - 1]++; /* behind all that begin so */
   return n;
 }
 
@@ -226,17 +226,17 @@ static int advance(struct lunar_statement* s) {
     v = (struct lunar_value){.type = LUNAR_TEXT};
     v.bytes = like_range(s, constant(s, s->path.from), --s->cases, &ranges);
     other = v;
-    v.as.data = s->words[0];
-    other.as.data = s->words[1];
+    v.as.data = s->bound_bytes[0];
+    other.as.data = s->bound_bytes[1];
     return cursor_open(s, &v, &other);
   }
   while (s->at) {
     const struct ln_expr *here = s->at, *before = s->path.values;
     s->at = ln_sql_is_constant(here) ? NULL : here->right;
-    column_value(s, here, &v, s->words[0]);
+    column_value(s, here, &v, s->bound_bytes[0]);
     if (v.type == LUNAR_NULL && !s->path.is) continue;
     for (; before != here; before = before->right) {
-      column_value(s, before, &other, s->words[1]);
+      column_value(s, before, &other, s->bound_bytes[1]);
       if (ln_sql_compare(&v, &other) == 0) break;
     }
     if (before != here) continue; /* these were there */
@@ -259,7 +259,7 @@ int ln_sql_rows_open(struct lunar_statement* s) {
   for (uint32_t i = 0; i < 2 && s->access == LN_A_RANGE; i++) {
     const struct ln_expr* bound = i ? s->path.to : s->path.from;
     if (!bound) continue;
-    column_value(s, bound, &values[i], s->words[i]);
+    column_value(s, bound, &values[i], s->bound_bytes[i]);
     if (ln_value_check(s->table.types[s->path.column], LUNAR_NOT_NULL, &values[i]) == 0) bounds[i] = &values[i];
     if (values[i].type == LUNAR_NULL) s->ended = 1;
   }
@@ -270,7 +270,7 @@ int ln_sql_rows_open(struct lunar_statement* s) {
   }
 }
 
-/* Whether the path uses look-ups by the key. */
+/* Whether the path uses lookups by key. */
 static int by_key(const struct lunar_statement* s) { return s->path.values && !s->index[0]; }
 
 int ln_sql_row_read(struct lunar_statement* s, int again) {
@@ -303,15 +303,15 @@ int ln_sql_row_next(struct lunar_statement* s) {
 
 /* --- EXPLAIN --- */
 
-static void say(struct lunar_statement* s, const char* words) {
+static void say(struct lunar_statement* s, const char* text) {
   struct lunar_value* line = &s->results[0];
-  const size_t bytes = strlen(words), room = (size_t)(s->end - s->memory) - line->bytes;
+  const size_t bytes = strlen(text), room = (size_t)(s->end - s->memory) - line->bytes;
   if (bytes > room) return;
-  memcpy(s->memory + line->bytes, words, bytes);
+  memcpy(s->memory + line->bytes, text, bytes);
   line->bytes += (uint32_t)bytes;
 }
 
-/* How the rows are found. */
+/* The access path as text. */
 static const char* path_text(const struct lunar_statement* s) {
   switch ((enum ln_access)s->access) {
     case LN_A_SCAN:

@@ -52,7 +52,7 @@ static int record(struct lunar_statement* s, const struct lunar_value* from) {
 static int fill(struct lunar_statement* s) {
   int error = 0;
   const int groups = s->kind == LN_S_SELECT && (s->group || s->aggregate_count);
-  if (s->batch.at) ln_batch_again(s);
+  if (s->batch.at) ln_batch_restart(s);
   s->batch.full = 0;
   s->batch.filling = 1;
   LN_TRY(ln_sql_rows_open(s));
@@ -262,7 +262,7 @@ static int create_or_drop_index(struct lunar_statement* s) {
 }
 
 /* The table may have been dropped, and created again, since the statement was prepared. */
-static int table_again(struct lunar_statement* s) {
+static int reopen_table(struct lunar_statement* s) {
   struct lunar_table now;
   const struct lunar_table* was = &s->table;
   LN_TRY(lunar_table_open(s->db, s->name, &now));
@@ -305,7 +305,7 @@ static int step(struct lunar_statement* s) {
     ln_sql_complain(s, 0, LN_C_NONE, "", 0);
     s->changes = 0;
     s->own = s->decided = s->dirty = 0;
-    if (s->kind <= LN_S_CREATE_INDEX) LN_TRY(table_again(s));
+    if (s->kind <= LN_S_CREATE_INDEX) LN_TRY(reopen_table(s));
     if (s->kind <= LN_S_DELETE) LN_TRY(ln_sql_plan(s));
     if (s->kind == LN_S_SELECT && !s->explain) LN_TRY(rows_begin(s));
   }

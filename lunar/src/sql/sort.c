@@ -181,7 +181,7 @@ int ln_batch_give_way(struct lunar_statement* s) {
     return 1;
   }
   if (b->at < 2) return 0;
-  ln_batch_again(s);
+  ln_batch_restart(s);
   b->full = full;
   return 1;
 }
@@ -211,7 +211,7 @@ void ln_batch_begin(struct lunar_statement* s) {
   b->count = b->at = b->bounded = b->full = 0;
 }
 
-void ln_batch_again(struct lunar_statement* s) {
+void ln_batch_restart(struct lunar_statement* s) {
   struct ln_batch* b = &s->batch;
   LUNAR_ASSERT(b->at > 0 && b->at <= b->count);
   sql_record last = *slot(s, b->at - 1);

@@ -100,7 +100,7 @@ _Static_assert(LN_K_TREE == LN_K_HASH + 1 && LUNAR_INDEX_HASH == 0 && LUNAR_INDE
   X(WHOLE, "LIMIT and OFFSET take a whole number") \
   X(INDEX, "no index has this name")
 /* clang-format on */
-#define LN_COMPLAINT_NAME(name, words) LN_C_##name,
+#define LN_COMPLAINT_NAME(name, text) LN_C_##name,
 enum ln_complaint { LN_COMPLAINTS(LN_COMPLAINT_NAME) };
 
 struct ln_token {
@@ -172,13 +172,13 @@ _Static_assert(LN_S_SELECT == 0 && LN_S_UPDATE == 1 && LN_S_DELETE == 2,
                "up to DELETE: those that find rows, which have a plan and EXPLAIN");
 _Static_assert(LN_S_INSERT == 3 && LN_S_CREATE_INDEX == 4, "up to CREATE INDEX: those that need the table as it was");
 
-/* How the rows of a table are found: docs/SQL.md, "Access paths". GET: one row by the key; VALUES: those with each
- * value of = or IN in turn. */
+/* Access paths: docs/SQL.md, "Access paths". GET: one row by its key. VALUES: the rows of each value of = or IN, one
+ * value after the other. */
 enum ln_access { LN_A_SCAN, LN_A_RANGE, LN_A_GET, LN_A_VALUES, LN_A_COUNT };
 
-/* What WHERE says about a column: the constants that it is compared with. */
+/* The constants with which WHERE compares a column. */
 struct ln_path {
-  const struct ln_expr *values /* what it is equal to: one, or a list */, *from, *to;
+  const struct ln_expr *values /* of = or IN: one value or a list */, *from, *to;
   uint8_t column;
   uint8_t is;   /* of values: NULL too */
   uint8_t like; /* from is LIKE's pattern, in so many ranges */
@@ -218,7 +218,7 @@ struct lunar_statement {
   struct lunar_cursor cursor;
   uint64_t left, skip, changes;
   uint32_t position; /* of the index's name */
-  char words[2][LN_SQL_DECIMAL_BYTES];
+  char bound_bytes[2][LN_SQL_DECIMAL_BYTES];
   char name[LUNAR_NAME_MAX + 1];
   char index[LUNAR_NAME_MAX + 1]; /* the index of the access path; empty: by the key, or in the order of the blocks */
   uint8_t kind;                   /* enum ln_statement */
@@ -279,7 +279,7 @@ void ln_sql_explain(struct lunar_statement* s);            /* as text, in result
 
 /* sort.c */
 void ln_batch_begin(struct lunar_statement* s);
-void ln_batch_again(struct lunar_statement* s); /* what was given out last is the bound */
+void ln_batch_restart(struct lunar_statement* s); /* the last record given out is the bound */
 int ln_batch_put(struct lunar_statement* s, const struct lunar_value* values);
 int ln_batch_accumulate(struct lunar_statement* s); /* the row, to its group */
 int ln_batch_give_way(struct lunar_statement* s);   /* 0: there is no room for a larger row */

@@ -7,7 +7,7 @@ int ln_sql_complain(struct lunar_statement* s, int error, enum ln_complaint comp
                     size_t bytes) {
   LUNAR_ASSERT(token || bytes == 0);
 #if LUNAR_WITH_TEXTS
-#define TEXT(name, words) words "\0"
+#define TEXT(name, text) text "\0"
   static const char texts[] = LN_COMPLAINTS(TEXT);
 #undef TEXT
   const char* text = texts;

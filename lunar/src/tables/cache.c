@@ -10,8 +10,8 @@ enum { WAYS = 4 };
 
 struct slot {
   uint32_t tag;
-  uint16_t bytes; /* 0: empty */
-  uint8_t again;  /* it was asked for again */
+  uint16_t bytes;     /* 0: empty */
+  uint8_t referenced; /* requested again since the last sweep */
 };
 _Static_assert(sizeof(struct slot) == LUNAR_CACHED_ROW_BYTES, "what a row needs beside its bytes");
 
@@ -58,7 +58,7 @@ int ln_cache_get(const struct lunar_table* table, const struct lunar_value* valu
     struct slot* const slot = slot_at(cache, set, way);
     if (!slot->bytes || slot->tag != tag || !ln_row_is_of(table, row_of(slot), value)) continue;
     cache->hits++;
-    slot->again = 1;
+    slot->referenced = 1;
     if (slot->bytes > row_bytes) return LUNAR_E_BUFFER;
     memcpy(row, row_of(slot), slot->bytes);
     return ln_row_decode(table, row, slot->bytes, values);
@@ -80,14 +80,14 @@ int ln_cache_put(const struct lunar_table* table, const void* row, const struct 
   while (way < WAYS && slot_at(cache, set, way)->bytes) way++;
   for (uint32_t i = 0; way == WAYS && i < 2 * WAYS; i++) {
     struct slot* const slot = slot_at(cache, set, (cache->misses + i) % WAYS);
-    if (!slot->again) way = (cache->misses + i) % WAYS;
-    slot->again = 0;
+    if (!slot->referenced) way = (cache->misses + i) % WAYS;
+    slot->referenced = 0;
   }
   LUNAR_ASSERT(way < WAYS);
   struct slot* const slot = slot_at(cache, set, way);
   slot->tag = tag;
   slot->bytes = (uint16_t)bytes;
-  slot->again = 0;
+  slot->referenced = 0;
   memcpy(row_of(slot), row, bytes);
   return 0;
 }

@@ -2,7 +2,7 @@
 #include "tables.h"
 
 #if LUNAR_WITH_SECONDARY
-static LN_APART int index_again(const struct lunar_table* table, struct ln_place from, const struct ln_row* row) {
+static LN_APART int redo_index_insert(const struct lunar_table* table, struct ln_place from, const struct ln_row* row) {
   struct lunar* db = table->db;
   struct ln_source old = {.column = LN_NO_COLUMN};
   const struct ln_source new = {.sector = ln_ref_sector(db, row->place.ref),
@@ -30,7 +30,7 @@ static LN_APART int index_patched(struct lunar* db, const struct ln_record_heade
   return r->bytes ? LUNAR_E_CORRUPT : 0;
 }
 #else
-#define index_again(table, from, row) 0
+#define redo_index_insert(table, from, row) 0
 #endif
 
 static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
@@ -57,7 +57,7 @@ static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r,
   LN_TRY(ln_row_key(db, &table, sector, 4u * r->position + LN_ROW_HEADER, &key));
   LN_TRY(ln_meta(db, r->table, &meta));
   int error = ahead ? 0 : ln_index_insert(db, meta, &key, row.place);
-  if (!error) error = index_again(&table, from, &row);
+  if (!error) error = redo_index_insert(&table, from, &row);
   if (!error) error = ln_row_link(db, meta, &key, from, &row, row_bytes);
   if (!error && table.ring && !ahead) error = ln_ring_evict(&table, meta, &key);
   ln_put(meta);

@@ -37,7 +37,7 @@ struct ln_source {
   uint32_t sector, offset;          /* here, */
   uint8_t column;                   /* but for this column, */
   const struct lunar_value* value;  /* which is this, or, when it is NULL, */
-  struct ln_content stored;         /* what is stored here */
+  struct ln_content stored;         /* the content stored here */
 };
 /* The indexes forget a row that was at from (old NULL: there was none) and get to know the one at to (new NULL: none).
  * Blocks are taken before any are given back; with E_FULL nothing has changed. */

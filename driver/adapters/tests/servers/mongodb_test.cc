@@ -23,7 +23,7 @@ class Asked {
 
   const bson_t* ask(const std::string& database, const bson_t* command) {
     MongoRefusal refusal;
-    if (!connection_.ask(database, command, reply_, refusal)) throw std::runtime_error(refusal.words);
+    if (!connection_.ask(database, command, reply_, refusal)) throw std::runtime_error(refusal.message);
     return reply_.get();
   }
 
@@ -31,7 +31,7 @@ class Asked {
     MongoDocument everything;
     MongoDocument options;
     MongoRefusal refusal;
-    if (!connection_.find(everything.get(), options.get(), found_, refusal)) throw std::runtime_error(refusal.words);
+    if (!connection_.find(everything.get(), options.get(), found_, refusal)) throw std::runtime_error(refusal.message);
     return found_.at(0)->get();
   }
 

@@ -19,7 +19,7 @@ std::vector<std::string> column(const Properties& properties, const std::string&
   PostgresConnection connection(settings);
   connection.connect();
   const auto result = connection.ask(sql);
-  if (!is_ok(result.get())) throw std::runtime_error(sql + ": " + words_of(result.get()));
+  if (!is_ok(result.get())) throw std::runtime_error(sql + ": " + message_of(result.get()));
   std::vector<std::string> values;
   for (int row = 0; row < PQntuples(result.get()); ++row) values.emplace_back(text_at(result.get(), row, 0));
   return values;

@@ -108,8 +108,8 @@ class ServerFixture : public testing::Test {
     const auto took_ns = now_monotonic_ns() - begin_ns;
     server_->resume();
     EXPECT_EQ(status, Status::error);
-    const auto words = "no answer within " + std::to_string(timeout_ms) + " ms";
-    EXPECT_NE(session->error().find(words), std::string::npos) << session->error();
+    const auto message = "no answer within " + std::to_string(timeout_ms) + " ms";
+    EXPECT_NE(session->error().find(message), std::string::npos) << session->error();
     EXPECT_GE(took_ns, least_ns);
     EXPECT_LT(took_ns, most_ns);
     EXPECT_EQ(database.stats().at("client.timeouts"), "1");

@@ -37,10 +37,10 @@ bool takes_connections(int port) {
   return taken;
 }
 
-pid_t spawn(const TestServer::Arguments& words, const std::string& log) {
-  std::vector<char*> arguments;
-  for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+pid_t spawn(const TestServer::Arguments& argv, const std::string& log) {
+  std::vector<char*> pointers;
+  for (const auto& argument : argv) pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child != 0) return child;
@@ -50,7 +50,7 @@ pid_t spawn(const TestServer::Arguments& words, const std::string& log) {
   const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   dup2(out, STDOUT_FILENO);
   dup2(out, STDERR_FILENO);
-  execvp(arguments.front(), arguments.data());
+  execvp(pointers.front(), pointers.data());
   _exit(127);
 }
 
@@ -110,10 +110,10 @@ std::string postgres_folder() {
 }
 
 // PostgreSQL refuses to run as root.
-TestServer::Arguments as_postgres(TestServer::Arguments words) {
-  if (geteuid() != 0) return words;
+TestServer::Arguments as_postgres(TestServer::Arguments arguments) {
+  if (geteuid() != 0) return arguments;
   TestServer::Arguments all = {"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=KILL"};
-  all.insert(all.end(), words.begin(), words.end());
+  all.insert(all.end(), arguments.begin(), arguments.end());
   return all;
 }
 
@@ -144,13 +144,13 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-void run_program(const TestServer::Arguments& words) {
+void run_program(const TestServer::Arguments& arguments) {
   const TemporaryDirectory folder;
   const auto log = (folder.path() / "log").string();
   int status = 0;
-  waitpid(spawn(words, log), &status, 0);
+  waitpid(spawn(arguments, log), &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw std::runtime_error(words.front() + " failed: " + contents(log));
+    throw std::runtime_error(arguments.front() + " failed: " + contents(log));
   }
 }
 
@@ -268,23 +268,23 @@ std::unique_ptr<TestServer> make_own_mongodb(TestServer::Arguments more) {
   if (!real && stand_in.empty()) return nullptr;
   const auto command = [real, stand_in](const TestServer& server) {
     const auto port = std::to_string(server.port());
-    TestServer::Arguments words;
+    TestServer::Arguments arguments;
     if (real) {
-      words = {"mongod",        "--port",    port,        "--dbpath",
-               server.folder(), "--bind_ip", "127.0.0.1", "--wiredTigerCacheSizeGB",
-               "0.25"};
+      arguments = {"mongod",        "--port",    port,        "--dbpath",
+                   server.folder(), "--bind_ip", "127.0.0.1", "--wiredTigerCacheSizeGB",
+                   "0.25"};
     } else {
-      words = {"java",
-               "-Xmx256m",
-               "-cp",
-               stand_in + "/classes:" + stand_in + "/lib/*",
-               "StandIn",
-               port,
-               server.folder() + "/data",
-               "mongo-java-server"};
+      arguments = {"java",
+                   "-Xmx256m",
+                   "-cp",
+                   stand_in + "/classes:" + stand_in + "/lib/*",
+                   "StandIn",
+                   port,
+                   server.folder() + "/data",
+                   "mongo-java-server"};
     }
-    words.insert(words.end(), server.more().begin(), server.more().end());
-    return words;
+    arguments.insert(arguments.end(), server.more().begin(), server.more().end());
+    return arguments;
   };
   return std::make_unique<TestServer>(TestServer::Kind{"mongodb", {}, command}, std::move(more));
 }
@@ -292,17 +292,17 @@ std::unique_ptr<TestServer> make_own_mongodb(TestServer::Arguments more) {
 std::unique_ptr<TestServer> make_redis(TestServer::Arguments more) {
   if (!on_path("redis-server")) return nullptr;
   const TestServer::Kind kind{"redis", {}, [](const TestServer& server) {
-                                TestServer::Arguments words = {"redis-server",
-                                                               "--bind",
-                                                               "127.0.0.1",
-                                                               "--dir",
-                                                               server.folder(),
-                                                               "--save",
-                                                               "",
-                                                               "--port",
-                                                               std::to_string(server.port())};
-                                words.insert(words.end(), server.more().begin(), server.more().end());
-                                return words;
+                                TestServer::Arguments arguments = {"redis-server",
+                                                                   "--bind",
+                                                                   "127.0.0.1",
+                                                                   "--dir",
+                                                                   server.folder(),
+                                                                   "--save",
+                                                                   "",
+                                                                   "--port",
+                                                                   std::to_string(server.port())};
+                                arguments.insert(arguments.end(), server.more().begin(), server.more().end());
+                                return arguments;
                               }};
   return std::make_unique<TestServer>(kind, std::move(more));
 }
@@ -316,19 +316,19 @@ std::unique_ptr<TestServer> make_postgres(TestServer::Arguments more) {
                              "-E", "UTF8", "--locale=C", "--no-sync"}));
   };
   const auto command = [programs](const TestServer& server) {
-    TestServer::Arguments words = {programs + "/postgres",
-                                   "-D",
-                                   server.folder() + "/data",
-                                   "-p",
-                                   std::to_string(server.port()),
-                                   "-c",
-                                   "listen_addresses=127.0.0.1",
-                                   "-c",
-                                   "unix_socket_directories=",
-                                   "-c",
-                                   "fsync=off"};
-    for (const auto& setting : server.more()) words.insert(words.end(), {"-c", setting});
-    return as_postgres(words);
+    TestServer::Arguments arguments = {programs + "/postgres",
+                                       "-D",
+                                       server.folder() + "/data",
+                                       "-p",
+                                       std::to_string(server.port()),
+                                       "-c",
+                                       "listen_addresses=127.0.0.1",
+                                       "-c",
+                                       "unix_socket_directories=",
+                                       "-c",
+                                       "fsync=off"};
+    for (const auto& setting : server.more()) arguments.insert(arguments.end(), {"-c", setting});
+    return as_postgres(arguments);
   };
   const auto ready = [programs](const TestServer& server) {
     try {

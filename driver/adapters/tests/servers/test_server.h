@@ -81,7 +81,7 @@ void empty_redis(const Properties& properties);
 void empty_postgres(const Properties& properties);
 
 // Runs a program to its end. Throws if it fails.
-void run_program(const TestServer::Arguments& words);
+void run_program(const TestServer::Arguments& arguments);
 
 [[nodiscard]] int free_port();
 

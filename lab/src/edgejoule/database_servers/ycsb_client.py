@@ -42,7 +42,7 @@ _OPERATIONS = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE", "DELETE"
 _COMPOSED = "READ-MODIFY-WRITE"
 _PERCENTILES = {"p50_ns": 50.0, "p90_ns": 90.0, "p95_ns": 95.0, "p99_ns": 99.0, "p999_ns": 99.9}
 STATUS_S = 1
-_ABSENT = "no record was found; is recordcount what was loaded?"
+_ABSENT = "no such record; does recordcount match the load?"
 _NO_REASON = "the database gave no reason"
 _OPERATIONS_MAX = 2**31 - 1
 

@@ -6,6 +6,6 @@
 
 namespace edgejoule::driver {
 
-[[nodiscard]] std::string failure_words(const std::exception& error);
+[[nodiscard]] std::string failure_message(const std::exception& error);
 
 }  // namespace edgejoule::driver
