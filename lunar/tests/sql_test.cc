@@ -26,13 +26,13 @@ class Sql : public testing::Test {
   Database database;
 };
 
-TEST_F(Sql, select_gives_columns_in_their_order) {
+TEST_F(Sql, select_returns_columns_in_order) {
   EXPECT_EQ(result("SELECT * FROM readings WHERE id = 1"), "1 roof 20.5 true 5");
   EXPECT_EQ(result("SELECT n, id FROM readings WHERE id < 3"), "5 1|NULL 2");
-  EXPECT_EQ(result("select ID, \"Place\" from READINGS where iD = 4 -- words in any case\n"), "4 NULL");
+  EXPECT_EQ(result("select ID, \"Place\" from READINGS where iD = 4 -- case is ignored\n"), "4 NULL");
 }
 
-TEST_F(Sql, where_knows_three_values) {
+TEST_F(Sql, where_has_three_valued_logic) {
   EXPECT_EQ(result("SELECT id FROM readings WHERE heat > 10"), "1|2");
   EXPECT_EQ(result("SELECT id FROM readings WHERE NOT heat > 10"), "4");
   EXPECT_EQ(result("SELECT id FROM readings WHERE heat IS NULL"), "3");
@@ -42,7 +42,7 @@ TEST_F(Sql, where_knows_three_values) {
   EXPECT_EQ(result("SELECT id FROM readings WHERE n IN (5, NULL, 127)"), "1|4");
 }
 
-TEST_F(Sql, where_compares_in_every_way) {
+TEST_F(Sql, where_supports_every_comparison) {
   EXPECT_EQ(result("SELECT id FROM readings WHERE id <> 1 AND id != 2 AND id == 3"), "3");
   EXPECT_EQ(result("SELECT id FROM readings WHERE heat BETWEEN 7.25 AND 12"), "2|4");
   EXPECT_EQ(result("SELECT id FROM readings WHERE heat NOT BETWEEN 7.25 AND 12"), "1");
@@ -59,12 +59,12 @@ TEST_F(Sql, order_by_sorts_and_puts_null_first) {
   EXPECT_EQ(result("SELECT id FROM readings ORDER BY heat DESC"), "1|2|4|3");
   EXPECT_EQ(result("SELECT id FROM readings ORDER BY place DESC, id DESC"), "3|1|2|4");
   EXPECT_EQ(result("SELECT id FROM readings ORDER BY id DESC LIMIT 2 OFFSET 1"), "3|2");
-  EXPECT_EQ(result("SELECT word FROM words ORDER BY n DESC LIMIT 2"), "three|two");
+  EXPECT_EQ(result("SELECT name FROM names ORDER BY n DESC LIMIT 2"), "three|two");
   EXPECT_EQ(result("SELECT id FROM readings LIMIT -1 OFFSET 3"), "4");
   EXPECT_EQ(result("SELECT id FROM readings ORDER BY n LIMIT 0"), "");
 }
 
-TEST_F(Sql, aggregates_make_one_row_of_all) {
+TEST_F(Sql, aggregates_return_one_row) {
   EXPECT_EQ(result("SELECT COUNT(*) FROM readings"), "4");
   EXPECT_EQ(result("SELECT COUNT(*), COUNT(heat), MIN(heat), MAX(heat), SUM(n), AVG(n) FROM readings"),
             "4 3 7.25 20.5 4 1.33333333333333");
@@ -73,7 +73,7 @@ TEST_F(Sql, aggregates_make_one_row_of_all) {
   EXPECT_EQ(result("SELECT SUM(id) + 1 FROM readings"), "11");
 }
 
-TEST_F(Sql, group_by_makes_one_row_of_each_key) {
+TEST_F(Sql, group_by_returns_one_row_per_key) {
   EXPECT_EQ(result("SELECT place, COUNT(*), MAX(id) FROM readings GROUP BY place"), "NULL 1 4|cellar 1 2|roof 2 3");
   EXPECT_EQ(result("SELECT place FROM readings GROUP BY place ORDER BY place DESC LIMIT 2"), "roof|cellar");
 }
@@ -91,8 +91,8 @@ TEST_F(Sql, update_changes_the_rows_that_where_selects) {
   EXPECT_EQ(result("SELECT id, place, n FROM readings WHERE place = 'attic'"), "1 attic 6|3 attic -127");
   EXPECT_EQ(result("UPDATE readings SET id = 7 WHERE id = 1"),
             "error: the primary key cannot be set: delete the row, insert another: id @ 20");
-  EXPECT_EQ(database.run("UPDATE words SET n = n + 10").changes, 3u);
-  EXPECT_EQ(result("SELECT n FROM words ORDER BY n"), "11|12|13");
+  EXPECT_EQ(database.run("UPDATE names SET n = n + 10").changes, 3u);
+  EXPECT_EQ(result("SELECT n FROM names ORDER BY n"), "11|12|13");
 }
 
 TEST_F(Sql, a_value_out_of_range_is_an_error_that_names_the_column_and_changes_nothing) {
@@ -107,8 +107,8 @@ TEST_F(Sql, a_value_out_of_range_is_an_error_that_names_the_column_and_changes_n
 TEST_F(Sql, delete_removes_the_rows_that_where_selects) {
   EXPECT_EQ(database.run("DELETE FROM readings WHERE heat < 13").changes, 2u);
   EXPECT_EQ(result("SELECT id FROM readings"), "1|3");
-  EXPECT_EQ(database.run("DELETE FROM words WHERE word = 'two'").changes, 1u);
-  EXPECT_EQ(database.run("DELETE FROM words").changes, 2u);
+  EXPECT_EQ(database.run("DELETE FROM names WHERE name = 'two'").changes, 1u);
+  EXPECT_EQ(database.run("DELETE FROM names").changes, 2u);
 }
 
 TEST_F(Sql, parameters_have_numbers_and_names) {
@@ -132,7 +132,7 @@ TEST_F(Sql, a_statement_that_fails_midway_rolls_back_its_transaction) {
   EXPECT_EQ(database.run("INSERT INTO names VALUES ('five', 5), ('one', 1)").error, LUNAR_E_EXISTS);
   EXPECT_EQ(database.run("SELECT * FROM names").error, LUNAR_E_TXN);
   EXPECT_EQ(database.run("COMMIT").error, LUNAR_E_TXN);
-  EXPECT_EQ(result("SELECT COUNT(*) FROM words"), "3");
+  EXPECT_EQ(result("SELECT COUNT(*) FROM names"), "3");
 }
 
 TEST_F(Sql, explain_reports_the_access_path) {
@@ -140,13 +140,13 @@ TEST_F(Sql, explain_reports_the_access_path) {
             "readings: one row by the key id; tested by WHERE");
   EXPECT_EQ(result("EXPLAIN SELECT * FROM readings WHERE 3 < id AND id < 9 ORDER BY id DESC"),
             "readings: a range of the key id, last first; tested by WHERE");
-  EXPECT_EQ(result("EXPLAIN SELECT * FROM words WHERE n = 3 ORDER BY n"),
-            "words: every row; tested by WHERE; sorted in memory, in several passes where it is short");
-  EXPECT_EQ(result("EXPLAIN SELECT COUNT(*) FROM words"), "words: its number of rows");
-  EXPECT_EQ(result("EXPLAIN UPDATE words SET n = 1"),
-            "words: every row; keys collected before a change in memory, in several passes where it is short");
+  EXPECT_EQ(result("EXPLAIN SELECT * FROM names WHERE n = 3 ORDER BY n"),
+            "names: every row; tested by WHERE; sorted in memory, in several passes where it is short");
+  EXPECT_EQ(result("EXPLAIN SELECT COUNT(*) FROM names"), "names: its number of rows");
+  EXPECT_EQ(result("EXPLAIN UPDATE names SET n = 1"),
+            "names: every row; keys collected before a change in memory, in several passes where it is short");
   EXPECT_EQ(result("EXPLAIN DELETE FROM readings"), "readings: every row, in order");
-  EXPECT_EQ(result("EXPLAIN SELECT SUM(n) FROM words"), "words: every row; made one row");
+  EXPECT_EQ(result("EXPLAIN SELECT SUM(n) FROM names"), "names: every row; made one row");
 }
 
 TEST_F(Sql, explain_names_the_index) {
@@ -236,18 +236,18 @@ TEST_F(Sql, indexes_are_created_and_dropped) {
                          "DROP INDEX By_n; DROP INDEX IF EXISTS by_n"),
             0);
   EXPECT_EQ(result("DROP INDEX by_n"), "error: no index has this name: by_n @ 11");
-  EXPECT_EQ(result("CREATE INDEX words ON words (n)"), "error: it exists already: words @ 13");
+  EXPECT_EQ(result("CREATE INDEX names ON names (n)"), "error: it exists already: names @ 13");
   EXPECT_EQ(result("CREATE INDEX by_n ON nothing (n)"), "error: no table has this name: nothing @ 21");
-  EXPECT_EQ(result("CREATE INDEX by_n ON words (x)"), "error: the table has no column of this name: x @ 28");
-  ASSERT_EQ(database.run("CREATE INDEX by_n ON words (n)").error, 0);
+  EXPECT_EQ(result("CREATE INDEX by_n ON names (x)"), "error: the table has no column of this name: x @ 28");
+  ASSERT_EQ(database.run("CREATE INDEX by_n ON names (n)").error, 0);
   EXPECT_EQ(result("CREATE INDEX By_N ON readings (n)"), "error: it exists already: by_n @ 13");
   ASSERT_EQ(database.run("BEGIN").error, 0);
-  EXPECT_EQ(result("CREATE INDEX b ON words (n)"), "error: a transaction is open, or none is: b @ 13");
+  EXPECT_EQ(result("CREATE INDEX b ON names (n)"), "error: a transaction is open, or none is: b @ 13");
   ASSERT_EQ(database.all("DROP INDEX by_n; ROLLBACK"), 0);
-  EXPECT_EQ(result("EXPLAIN SELECT word FROM words WHERE n = 1"),
-            "words: one value of n by the index by_n; tested by WHERE");
-  ASSERT_EQ(database.run("DROP TABLE words").error, 0);
-  EXPECT_EQ(result("DROP INDEX by_n"), "error: no index has this name: by_n @ 11") << "it went with its table";
+  EXPECT_EQ(result("EXPLAIN SELECT name FROM names WHERE n = 1"),
+            "names: one value of n by the index by_n; tested by WHERE");
+  ASSERT_EQ(database.run("DROP TABLE names").error, 0);
+  EXPECT_EQ(result("DROP INDEX by_n"), "error: no index has this name: by_n @ 11") << "dropped with its table";
 }
 
 TEST_F(Sql, a_statement_adapts_to_created_and_dropped_indexes) {
@@ -279,10 +279,10 @@ TEST_F(Sql, a_statement_adapts_to_created_and_dropped_indexes) {
   lunar_finalize(statement);
 }
 
-TEST_F(Sql, an_error_names_the_word_and_its_place) {
+TEST_F(Sql, an_error_names_the_token_and_its_position) {
   EXPECT_EQ(result("SELECT wheat FROM readings"), "error: the table has no column of this name: wheat @ 7");
   EXPECT_EQ(result("SELECT id FROM nothing"), "error: no table has this name: nothing @ 15");
-  EXPECT_EQ(result("SELECT id FROM readings JOIN words"), "error: not expected here, or not in lunar's SQL: JOIN @ 24");
+  EXPECT_EQ(result("SELECT id FROM readings JOIN names"), "error: not expected here, or not in lunar's SQL: JOIN @ 24");
   EXPECT_EQ(result("SELECT id FROM readings WHERE id = 'a"),
             "error: no character of SQL, or a quote without its end: 'a @ 35");
   EXPECT_EQ(result("MERGE INTO x"), "error: a statement cannot begin so: MERGE @ 0");
@@ -503,9 +503,9 @@ TEST(SqlInsert, of_several_rows_succeeds_whatever_the_log_already_contains) {
                            "CREATE INDEX i0 ON t (c0); CREATE INDEX i1 ON t (c1)"),
               0);
     for (std::int64_t i = 0; i < 400; ++i) {
-      const std::string words(static_cast<std::size_t>(i % 90), 'x');
+      const std::string letters(static_cast<std::size_t>(i % 90), 'x');
       ASSERT_EQ(database.result("INSERT INTO t VALUES (?1, ?2, ?3), (?1 + 1000, ?2, ?3), (?1 + 2000, ?2 + 7, ?3)",
-                                {integer(i * 37 % 401), integer(i % 11), text(words)}),
+                                {integer(i * 37 % 401), integer(i % 11), text(letters)}),
                 "")
           << "statement " << i << ", buffer of " << buffer;
     }
@@ -585,7 +585,7 @@ TEST(SqlModes, mode_none_has_statements_and_no_transactions) {
             0);
   EXPECT_EQ(database.run("BEGIN").error, LUNAR_E_UNSUPPORTED);
   EXPECT_EQ(database.run("UPDATE t SET n = n + 1").error, LUNAR_E_INVALID);
-  EXPECT_EQ(database.result("SELECT n FROM t"), "2|127|3") << "what was done before the error stays";
+  EXPECT_EQ(database.result("SELECT n FROM t"), "2|127|3") << "changes before the error stay";
 }
 
 // One statement on a device of which one call fails, each in turn. Its effect is complete or absent, in the handle at
@@ -611,7 +611,7 @@ struct Failing {
     const Ran ran = database.run(statement);
     const bool failed_now = database.device.calls >= call;
     emubd_reset(&database.device);
-    const std::string live = database.result(look);
+    const std::string live = database.result(query);
     const bool refused = live.starts_with("error: an earlier error of the device ended this handle");
     if (ran.error != 0) {
       ++errors, failed += refused;
@@ -623,7 +623,7 @@ struct Failing {
     }
     EXPECT_EQ(lunar_unmount(&database.db), refused ? LUNAR_E_FAILED : 0) << "call " << call;
     EXPECT_EQ(lunar_mount(&database.db, &database.config), 0) << "call " << call;
-    const std::string found = database.result(look);
+    const std::string mounted = database.result(query);
     if (refused)
       EXPECT_TRUE(mounted == before || mounted == after) << "call " << call << ": the next mount has " << mounted;
     else
@@ -701,18 +701,19 @@ TEST(SqlDocumentation, examples_give_the_documented_results) {
   ASSERT_TRUE(page);
   Database database;
   bool inside = false;
-  std::vector<std::string> given, documented;
+  std::vector<std::string> actual, expected;
   int statements = 0;
   const auto compare = [&] {
-    EXPECT_EQ(given, documented) << "statement " << statements;
-    given.clear(), documented.clear();
+    EXPECT_EQ(actual, expected) << "statement " << statements;
+    actual.clear();
+    expected.clear();
   };
   for (std::string line; std::getline(page, line);) {
     if (line.rfind("```", 0) == 0) {
       if (inside) compare();
       inside = line == "```sql";
     } else if (inside && line.rfind("--> ", 0) == 0) {
-      documented.push_back(line.substr(4));
+      expected.push_back(line.substr(4));
     } else if (inside) {
       compare();
       ++statements;
