@@ -146,9 +146,7 @@ def test_a_load_is_counted_at_redis_between_two_of_its_batches(redis: Redis) -> 
         out, said = loading.communicate(timeout=120)
     assert loading.returncode == 1
     assert "[OVERALL]" not in out
-    assert re.search(
-        r"0 records before, 3000 inserted and acknowledged, [12]\d\d\d now", said
-    )
+    assert re.search(r"0 records before, 3000 inserted and acknowledged, [12]\d\d\d now", said)
     assert "the server was restarted" in said
 
 
