@@ -334,9 +334,9 @@ static inline enum lunar_request lunar_failed_request(const struct lunar* db, ui
   return (enum lunar_request)db->failed_request;
 }
 
-/* Makes an empty volume: everything on the device is lost. After a power cut in it lunar_mount may return E_NO_VOLUME
- * or E_CORRUPT: format once more. E_BUSY (a handle has the volume mounted: unmount it first), E_INVALID, E_BUFFER,
- * E_DEVICE, E_IO. */
+/* Makes an empty volume: everything on the device is lost. A power cut in it may leave a volume that lunar_mount
+ * refuses: format once more. E_BUSY (a handle has the volume mounted: unmount it first), E_INVALID, E_BUFFER, E_DEVICE,
+ * E_IO. */
 LUNAR_MUST_CHECK int lunar_format(const struct lunar_config* config);
 /* Makes db ready for use, also after a power cut: the tables are as the mode permits. db may be uninitialized;
  * unmount a mounted handle first. db stays at its address until lunar_unmount. After an error it is not mounted.

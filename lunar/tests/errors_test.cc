@@ -638,7 +638,7 @@ Errors documented() {
     } else if (line.empty()) {
       comment.clear();
     } else {
-      comment += line + "\n";
+      comment += std::regex_replace(line, std::regex("^/?\\s*\\*\\s*"), "") + " ";
     }
   }
   return errors;
