@@ -238,4 +238,4 @@ def test_what_it_cannot_test_is_refused(arguments: list[str], reason: str) -> No
 def test_the_help_shows_examples_and_the_exit_status() -> None:
     help_text = verify("--help").stdout
     assert "verify-durability -db sqlite --durability power" in help_text
-    assert "3 a promise was not kept" in help_text
+    assert "3 a promise was broken" in help_text

@@ -18,7 +18,7 @@ add_test(NAME lunar_assertion.none_fails_without_a_mutant COMMAND lunar-without-
 add_executable(lunar-misuse-tests misuse_test.cc ../fuzz/reseal.c)
 target_include_directories(lunar-misuse-tests PRIVATE ../fuzz ../src)
 target_link_libraries(lunar-misuse-tests PRIVATE lunar-asserting GTest::gtest_main edgejoule_flags)
-gtest_discover_tests(lunar-misuse-tests)
+gtest_discover_tests(lunar-misuse-tests NO_PRETTY_VALUES)
 
 # condition: of the assertion, a regular expression.
 function(lunar_assertion name file old new condition)

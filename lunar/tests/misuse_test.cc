@@ -116,7 +116,7 @@ class LunarMisuse : public testing::TestWithParam<Misuse> {};
 
 TEST_P(LunarMisuse, StopsInTheCallAndNamesThePlace) {
   Device device;
-  const std::string message = "[a-z]+\\.c:[0-9]+: a mistake in lunar: .*" + std::string(GetParam().condition);
+  const std::string message = "[a-z]+\\.c:[0-9]+: internal error in lunar: .*" + std::string(GetParam().condition);
   EXPECT_DEATH((void)GetParam().make(device), message);
 }
 

@@ -481,7 +481,7 @@ TEST_F(Certificates, nats_over_tls_joins_those_that_show_one_and_nobody_else) {
   servers.back()->start();
   for (const char* name : {"stranger", "misled"})
     EXPECT_TRUE(eventually([&] {
-      return named(name).process().log().find("is tls.ca the authority of NATS' certificate") != std::string::npos;
+      return named(name).process().log().find("did tls.ca sign NATS' certificate") != std::string::npos;
     })) << name
         << " does not say why it is alone";
 
@@ -499,7 +499,7 @@ TEST_F(Certificates, what_would_listen_beyond_loopback_without_one_does_not_star
   Ecod open("open", "mode = \"master\"\nlisten = \"0.0.0.0:0\"\n");
   open.start();
   EXPECT_EQ(open.process().wait(), 1);
-  EXPECT_NE(open.process().log().find("that takes certificates, [tls]"), std::string::npos);
+  EXPECT_NE(open.process().log().find("requires certificates, [tls]"), std::string::npos);
 }
 
 TEST_F(Federation, ecoctl_shows_sets_and_names_mistakes) {

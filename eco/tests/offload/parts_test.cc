@@ -366,8 +366,9 @@ TEST(SettingsFile, hedge_share_of_earlier_versions_gives_a_warning) {
   std::ofstream(file) << "worker = \"127.0.0.1:1\"\nhedge_share = 0.05\n";
   std::vector<std::string> warnings;
   (void)read_settings(file, warnings);
-  EXPECT_EQ(warnings, std::vector<std::string>{file + ":2: hedge_share: has no effect, there are no second attempts at "
-                                                      "late jobs any more; remove the line"});
+  EXPECT_EQ(warnings,
+            std::vector<std::string>{file + ":2: hedge_share: has no effect, second attempts at late jobs were "
+                                            "removed; remove the line"});
 }
 
 }  // namespace

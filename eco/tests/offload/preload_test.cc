@@ -146,10 +146,10 @@ TEST_F(Preload, leaves_a_program_its_own_compaction_service) {
 }
 
 TEST_F(Preload, says_that_a_transaction_db_is_not_offloaded) {
-  EXPECT_TRUE(says(with_eco(program("transactions")),
-                   "eco: not attached: the program opens its database otherwise than by DB::Open (a TransactionDB is "
-                   "opened so)",
-                   "done"));
+  EXPECT_TRUE(
+      says(with_eco(program("transactions")),
+           "eco: not attached: the program does not open its database with DB::Open (a TransactionDB, for example)",
+           "done"));
 }
 
 TEST_F(Preload, leaves_a_shared_library_of_another_release_alone) {
@@ -189,12 +189,11 @@ TEST_F(Preload, waits_once_for_a_worker_that_hangs_however_many_databases_are_op
 }
 
 #ifdef ECO_STATIC_PROGRAM
-TEST_F(Preload, says_that_a_program_has_rocksdb_within_itself) {
+TEST_F(Preload, says_that_a_program_contains_rocksdb) {
   const std::string release = rocksdb::GetRocksVersionAsString();
   EXPECT_TRUE(says(with_eco(program("one", ECO_STATIC_PROGRAM)),
-                   "eco: not attached: " ECO_STATIC_PROGRAM " has RocksDB " + release +
-                       " within itself; eco needs the shared library of RocksDB " +
-                       release.substr(0, release.rfind('.')),
+                   "eco: not attached: " ECO_STATIC_PROGRAM " contains RocksDB " + release +
+                       "; eco needs the shared library of RocksDB " + release.substr(0, release.rfind('.')),
                    "done"));
 }
 #endif

@@ -388,7 +388,7 @@ TEST(Values, of_a_database_with_a_time_to_live_stay_here_and_take_offloading_fro
   ASSERT_TRUE(db->Get({}, "key100007", &value).ok());
   EXPECT_EQ(value, std::string(100, 'v'));
   expect_all_kept(service->statistics(),
-                  "its compaction filter factory TtlCompactionFilterFactory is registered in this process alone");
+                  "its compaction filter factory TtlCompactionFilterFactory is registered only in this process");
   expect_offloaded(placer, folder / "other");
 }
 

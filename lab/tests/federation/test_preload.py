@@ -124,7 +124,7 @@ def test_java_runs_as_without_eco_and_reports_that_its_library_has_rocksdb_withi
     program.write_text(JAVA)
     command = ["java", "-cp", jni_jar(release), program, tmp_path / "db"]
     (line,) = run(command, settings if configured else None)
-    within = re.escape(f" has RocksDB {release} within itself; eco needs the shared library of RocksDB ")
+    within = re.escape(f" contains RocksDB {release}; eco needs the shared library of RocksDB ")
     assert re.fullmatch(rf"eco: not attached: \S+librocksdbjni\S+{within}\S+", line)
 
 
@@ -139,7 +139,7 @@ def test_a_program_that_is_linked_to_a_shared_rocksdb_of_another_release_runs_as
     program = tmp_path / "program"
     subprocess.run(["cc", "-o", program, tmp_path / "program.c", library, f"-Wl,-rpath,{tmp_path}"], check=True)
     (line,) = run([program, tmp_path / "db"], settings)
-    assert f"librocksdbjni-linux64.so has RocksDB {release} within itself" in line
+    assert f"librocksdbjni-linux64.so contains RocksDB {release}" in line
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ def test_a_python_module_with_rocksdb_within_itself_runs_as_without_eco(tmp_path
     subprocess.run(install, check=True)
     command = [sys.executable, "-c", PYTHON, tmp_path / "db"]
     (line,) = run(command, settings, {"PYTHONPATH": str(tmp_path / "modules")})
-    assert re.fullmatch(r"eco: not attached: \S+rocksdict\S+ has RocksDB [\d.]+ within itself; eco needs .*", line)
+    assert re.fullmatch(r"eco: not attached: \S+rocksdict\S+ contains RocksDB [\d.]+; eco needs .*", line)
 
 
 def test_a_program_that_loads_the_shared_rocksdb_for_itself_alone_gets_eco(tmp_path: Path, settings: Path) -> None:
