@@ -135,4 +135,4 @@ def test_a_load_and_a_database_without_files_have_no_caches_to_drop(data: Path) 
     assert "--drop-caches: only for run" in refused.stderr
     refused = ask("run", "noop", data, "--drop-caches")
     assert refused.returncode == 2
-    assert "noop keeps no files" in refused.stderr
+    assert "noop has no files on this machine" in refused.stderr
