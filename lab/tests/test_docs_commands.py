@@ -142,7 +142,7 @@ def test_the_studies_that_pages_name_can_be_planned() -> None:
     runs = {tuple(argv[1:]): command for command in planned_studies() for argv in simple_commands(command.text)
             if argv[0].endswith("edgejoule") and argv[1] == "run"}  # fmt: skip
     for arguments, command in runs.items():
-        done = CliRunner().invoke(main, [*arguments, "--dry-run"])
+        done = CliRunner().invoke(main, [*arguments, "--dry-run", "--json"])
         if "is not available here" in done.output:  # a server that this machine lacks: the keys are examined
             load_spec(Path(arguments[1]))
         else:
