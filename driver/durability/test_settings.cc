@@ -116,7 +116,7 @@ void check_testable(const AdapterInfo& adapter, const Properties& properties) {
   for (const auto& [name, value] : properties.all()) {
     if (name == path) {
       throw UsageError(
-          fmt::format("{}: {}: leave it out; the test works on a disk of its own", properties.origin(name), name));
+          fmt::format("{}: {}: leave it out; the test makes its disk", properties.origin(name), name));
     }
     if (std::ranges::find(names, name) == names.end()) {
       throw UsageError(fmt::format("{}: unknown property {}; verify-durability knows: {}", properties.origin(name),

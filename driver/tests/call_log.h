@@ -56,7 +56,7 @@ class CallLog : public Session, public Calls {
     return answer;
   }
   Status remove(std::string_view key) override { return log("remove", key); }
-  [[nodiscard]] std::string error() const override { return "as told"; }
+  [[nodiscard]] std::string error() const override { return "as scripted"; }
 
   Status answer = Status::ok;
 

@@ -32,7 +32,7 @@ struct Server {
   std::optional<double> battery;  // charge, in [0, 1]; none: mains
   double energy_weight = 1;       // relative price of a joule here
   double core_speed = 0;          // speed of the core share that a job gets; unit common to all servers; 0: unknown
-  CompactionModel model;          // of its own compactions
+  CompactionModel model;          // of this server's compactions
   CompactionModel guest;          // of guest jobs: one process each, data over the network
   CompactionModel residual;       // of the home's part of offloaded jobs: serving, receiving, verifying
   CompactionModel overhead;       // seconds that such jobs took beyond their compute there and their bytes on the link

@@ -112,7 +112,7 @@ lunar_mutant_of(Mounted a_handle_that_was_taken_over_goes_on tables/session.c
   "if (*db->holder != db) return LUNAR_E_BUSY;" "" --gtest_filter=*)
 lunar_mutant_of(Mounted a_volume_stays_mounted api/volume.c "if (*db->holder == db) *db->holder = NULL;" "" --gtest_filter=*)
 
-# Cuts, failures and mounts in any order.
+# Power cuts, failed requests and mounts in any order.
 add_library(lunar-Calls OBJECT ../fuzz/calls.cc ../fuzz/calls_test.cc)
 target_include_directories(lunar-Calls PRIVATE . ../fuzz)
 target_link_libraries(lunar-Calls PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
@@ -144,7 +144,7 @@ lunar_secondary_mutant(a_moved_row_is_read_again tables/secondary.c "if (error |
 lunar_secondary_mutant(negative_numbers_above_the_others tables/secondary.c "? ~number : number ^ sign" "? ~number : number")
 lunar_secondary_mutant(dropped_tables_leave_their_indexes tables/tables.c "LN_TRY(ln_secondary_drop(db, number));" "")
 
-# Those that need a cut at the one right place: 10,000 cuts of the campaign find them.
+# Mutants that only one place of a cut reveals. 10,000 cuts of the campaign include it.
 add_library(lunar-EveryCut OBJECT cut_campaign.cc every_cut.cc world.cc)
 target_link_libraries(lunar-EveryCut PRIVATE lunar_emubd edgejoule_flags)
 function(lunar_every_cut_mutant name file old new)
@@ -154,7 +154,7 @@ lunar_every_cut_mutant(before_images_behind_a_torn_group recovery/recover.c "gro
 lunar_every_cut_mutant(before_images_of_an_older_recovery recovery/recover.c
   "group->extra == LN_NONE && group->epoch > series->epoch" "0")
 lunar_every_cut_mutant(recovery_keeps_its_epoch recovery/recover.c "= found.epoch + 1;" "= found.epoch;")
-# A cut would be taken for damage.
+# With these mutants a mount takes a cut for damage.
 lunar_every_cut_mutant(groups_say_flushed_too_early pages/log.c "stage_records, db->flushed," "stage_records, db->committed,")
 lunar_every_cut_mutant(groups_within_a_transaction_count_as_its_end pages/log.c
   "db->parts = 1;\n  else if (kind == LN_RECORDS || kind == LN_CHECKPOINT)\n    db->committed"
@@ -162,7 +162,7 @@ lunar_every_cut_mutant(groups_within_a_transaction_count_as_its_end pages/log.c
 lunar_every_cut_mutant(sequence_unchecked recovery/recover.c "group->sequence != series->sequence + 1 ||" "0 ||")
 lunar_every_cut_mutant(checkpoint_before_its_images pages/log.c
   "LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));\n" "LN_TRY(ln_write_in_place(db, 0));\n")
-# One cut in some thousands of those in cut off recoveries is of its kind.
+# Of the cuts during a recovery, one in some thousands reveals this mutant.
 lunar_every_cut_mutant(lost_groups_before_those_of_a_recovery recovery/recover.c
   "(beyond && next.epoch" "(beyond < 0 && next.epoch" "recoveries: full")
 lunar_mutant(torn_groups_made_whole recovery/recover.c "LN_TRY(ln_sectors_write(db, at, db->stage, 1));" ""
