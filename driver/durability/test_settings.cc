@@ -115,8 +115,7 @@ void check_testable(const AdapterInfo& adapter, const Properties& properties) {
   const auto names = names_of_properties(adapter);
   for (const auto& [name, value] : properties.all()) {
     if (name == path) {
-      throw UsageError(
-          fmt::format("{}: {}: leave it out; the test makes its disk", properties.origin(name), name));
+      throw UsageError(fmt::format("{}: {}: leave it out; the test makes its disk", properties.origin(name), name));
     }
     if (std::ranges::find(names, name) == names.end()) {
       throw UsageError(fmt::format("{}: unknown property {}; verify-durability knows: {}", properties.origin(name),
