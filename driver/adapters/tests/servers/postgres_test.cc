@@ -251,7 +251,7 @@ TEST_F(Postgres, reports_the_log_that_its_sessions_wrote) {
   const auto database = open();
   const auto session = database->session();
   const auto before = database->components()[1];
-  if (!before.write_bytes) GTEST_SKIP() << "this PostgreSQL tells it too late";
+  if (!before.write_bytes) GTEST_SKIP() << "this PostgreSQL counts writes too late";
   for (int number = 0; number < 200; ++number) {
     ASSERT_EQ(session->insert(test_key(number), TestRow(test_key(number), 0, 100).fields()), Status::ok);
   }
