@@ -3,6 +3,8 @@
 from edgejoule.findings.find import find
 from edgejoule.findings.model import (
     AnalysisPart,
+    Answer,
+    AnswerRow,
     Cell,
     Contrast,
     DatabaseFacts,
@@ -16,6 +18,8 @@ from edgejoule.findings.model import (
 
 __all__ = [
     "AnalysisPart",
+    "Answer",
+    "AnswerRow",
     "Cell",
     "Contrast",
     "DatabaseFacts",

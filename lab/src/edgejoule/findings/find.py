@@ -8,6 +8,7 @@ from edgejoule.dictionary.responses import Better
 from edgejoule.experiment.model import Analysis
 from edgejoule.findings import verdict
 from edgejoule.findings.alone import alone_headline, alone_statement, is_alone
+from edgejoule.findings.answer import answer_of
 from edgejoule.findings.compare import SequentialPlan, respond
 from edgejoule.findings.design import Layout, design_of, subject_of
 from edgejoule.findings.effects import effects
@@ -75,7 +76,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         energy_method=method,
         energy_words=experiment.energy_words,
         energy_min_ratio=experiment.energy_min_ratio,
-        headline=headline,
+        answer=answer_of(headline, _shown(responses, design), design, progress, runs),
         effects=all_effects,
         verdict=(alone_statement(usable),) if alone else verdict.statements(usable, design),
         caveats=(*look_results, *_repeated(attempts), *warnings, *sync_caveats(runs)),
@@ -88,6 +89,13 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         lines=energy_lines(runs, design),
         loads=load_facts(runs),
     )
+
+
+def _shown(responses: Sequence[ResponseFinding], design: Layout) -> ResponseFinding | None:
+    """Returns the first declared response that can be compared."""
+    able = [r for r in responses if r.better is not Better.NEITHER and not is_asked_for(r.name, design.subject)]
+    valued = [r for r in able if any(k.cells for k in r.rankings)]
+    return next((r for r in valued if not r.unusable), next(iter(valued), None))
 
 
 def _effects(responses: Sequence[ResponseFinding], design: Layout) -> tuple[Effect, ...]:

@@ -147,6 +147,39 @@ class ResponseFinding:
 
 
 @dataclass(frozen=True)
+class AnswerRow:
+    """The answer in one condition. name: of the condition; empty if the experiment has one condition. best: the levels
+    that may be the best, the best first; empty if none is shown to be worse. verdict: at most 12 words.
+    """
+
+    name: str
+    ranking: Ranking
+    best: tuple[Level, ...]
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The first screen. headline: at most 25 words. response: the one that the rows rank; None if no run has a value.
+    rows: in the experiment's order of conditions. footnote: method, what it does not resolve, runs and duration.
+    """
+
+    headline: str
+    response: ResponseFinding | None
+    rows: tuple[AnswerRow, ...]
+    footnote: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns JSON-ready dicts. The rankings are those of the response."""
+        return {
+            "headline": self.headline,
+            "response": self.response.name if self.response else None,
+            "rows": [{"name": r.name, "best": list(r.best), "verdict": r.verdict} for r in self.rows],
+            "footnote": self.footnote,
+        }
+
+
+@dataclass(frozen=True)
 class DatabaseFacts:
     """Facts that a database reported in its runs. options: values that differ between runs are joined by "or"."""
 
@@ -258,7 +291,7 @@ class EnergyLines:
 class Findings:
     """The findings of one experiment.
 
-    headline: one sentence. effects: of each factor and interaction on the response that decides, the largest first.
+    answer: the first screen. effects: of each factor and interaction on the response that decides, the largest first.
     verdict: what the headline rests on, condition by condition. energy_method: None where no run has energy.
     others: responses that are shown but not analysed. lines: energy against time; None where no run has energy.
     """
@@ -272,7 +305,7 @@ class Findings:
     energy_method: str | None
     energy_words: str
     energy_min_ratio: float | None
-    headline: str
+    answer: Answer
     effects: tuple[Effect, ...]
     verdict: tuple[Statement, ...]
     caveats: tuple[str, ...]
@@ -284,6 +317,11 @@ class Findings:
     meters: tuple[Mapping[str, Any], ...] = field(default=())
     lines: EnergyLines | None = None
     loads: tuple[LoadFacts, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The verdict in at most 25 words."""
+        return self.answer.headline
 
     def response(self, name: str) -> ResponseFinding | None:
         """Returns a response by its name, analysed or not; None if no run has it."""
@@ -299,6 +337,7 @@ class Findings:
                 "min_ratio": self.energy_min_ratio,
             },
             "headline": self.headline,
+            "answer": self.answer.to_json(),
             "effects": [asdict(e) for e in self.effects],
             "verdict": [asdict(s) for s in self.verdict],
             "caveats": list(self.caveats),

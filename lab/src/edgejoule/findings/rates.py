@@ -32,6 +32,11 @@ def not_sustained(target_ops_s: float, share: float) -> str:
     return f"does not sustain {asked}/s, reached {number(target_ops_s * share)}"
 
 
+def without_reached(text: str) -> str:
+    """Shortens the text of `not_sustained` to the requested rate."""
+    return text.partition(", reached")[0]
+
+
 def needs_its_rate(name: str) -> bool:
     """Returns whether the response is comparable only at the requested rate."""
     return is_latency(name) or is_energy(name)

@@ -65,6 +65,11 @@ def ratio(value: float) -> str:
     return f"{value:.2f}" if value < 10 else number(value)
 
 
+def times_text(value: float) -> str:
+    """Formats a ratio for a headline, with two digits and its sign: 1.07×, 2.8×, 43×."""
+    return f"{ratio(value)}×" if value < 1.1 else f"{number(value, 2)}×" if value < 100 else f"{value:,.0f}×"
+
+
 def listed(items: Sequence[str], last: str = "and") -> str:
     """Joins items: a, b and c."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}"

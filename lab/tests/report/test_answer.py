@@ -1,0 +1,100 @@
+"""The first screen of a report: a row per condition with the best and a short verdict."""
+
+from __future__ import annotations
+
+import json
+
+from edgejoule.findings import Answer, find
+from edgejoule.findings.answer import VERDICT_WORDS_MAX, duration_text, first_that_fits
+from edgejoule.findings.text import times_text
+
+
+def answer_of(make_store, **fields) -> Answer:
+    with make_store(**fields) as store:
+        return find(store, store.find()).answer
+
+
+def verdicts(answer: Answer) -> dict[str, str]:
+    return {row.name: row.verdict for row in answer.rows}
+
+
+def test_a_row_per_condition_names_the_best_and_how_far_the_others_are_behind(make_store):
+    answer = answer_of(make_store, method="modelled", min_ratio=1.77)
+    assert answer.response.name == "energy_per_op_uj"
+    assert [row.name for row in answer.rows] == ["read", "moderate", "write"]
+    assert [set(row.best) for row in answer.rows] == [set(), {"leveldb", "rocksdb"}, {"leveldb", "rocksdb"}]
+    assert verdicts(answer)["read"] == "undecided"
+    assert verdicts(answer)["write"] == "leveldb or rocksdb (tie); sqlite 4.5×"
+    assert all(len(row.verdict.split()) <= VERDICT_WORDS_MAX for row in answer.rows)
+    assert all(row.ranking is k for row, k in zip(answer.rows, answer.response.rankings, strict=True))
+
+
+def test_the_footnote_has_method_resolution_runs_flags_and_duration(make_store):
+    answer = answer_of(make_store, method="modelled", failed={7: "stopped"}, planned_only=frozenset({44}))
+    assert answer.footnote == (
+        "Energy is modelled; ratios below 1.77× are not resolved. "
+        "45 runs, 1 failed, 1 not done yet, 1 flagged, in 7 min 13 s"
+    )
+    assert answer_of(make_store, method="counted").footnote.startswith("Energy is counted; tested at α = 0.05. 45 runs")
+
+
+def test_where_higher_is_better_the_others_are_lower(make_store):
+    answer = answer_of(make_store, analysis='responses = ["throughput_ops_s"]')
+    assert verdicts(answer)["write"] == "leveldb; rocksdb 1.4×, sqlite 4.5× lower"
+    assert answer.footnote.startswith("Tested at α = 0.05. 45 runs")
+
+
+def test_one_condition_has_one_row_without_a_name(make_store):
+    assert [row.name for row in answer_of(make_store, workloads=("write",)).rows] == [""]
+
+
+def test_levels_equal_within_the_margin_are_all_best(make_store):
+    equal = {"databases": ("leveldb", "rocksdb"), "workloads": ("moderate",), "blocks": 20}
+    answer = answer_of(make_store, **equal, analysis='responses = ["throughput_ops_s"]\nmargin = 1.05')
+    assert verdicts(answer) == {"": "equal within 5 %"}
+    assert set(answer.rows[0].best) == {"leveldb", "rocksdb"}
+
+
+def test_a_database_below_its_rate_is_in_the_verdict(make_store):
+    answer = answer_of(make_store, method="counted", target_ops_s=60_000, reached={"rocksdb": 0.7})
+    assert verdicts(answer)["write"] == "leveldb; sqlite 4.5×; rocksdb does not sustain 60,000/s"
+    nobody = answer_of(make_store, target_ops_s=60_000, reached=dict.fromkeys(("leveldb", "rocksdb", "sqlite"), 0.7))
+    assert set(verdicts(nobody).values()) == {"rate not sustained"}
+
+
+def test_energies_that_other_programs_disturbed_leave_the_rows_to_the_next_response(make_store):
+    answer = answer_of(make_store, other_cpu={0: 0.4})
+    assert answer.response.name == "throughput_ops_s"
+
+
+def test_without_a_finished_run_there_are_no_rows(make_store):
+    answer = answer_of(make_store, planned_only=frozenset(range(45)))
+    assert (answer.response, answer.rows) == (None, ())
+    assert answer.footnote == "45 runs, 45 not done yet"
+
+
+def test_the_answer_is_in_the_json(make_store):
+    with make_store() as store:
+        data = json.loads(json.dumps(find(store, store.find()).to_json()))["answer"]
+    assert set(data) == {"headline", "response", "rows", "footnote"}
+    assert set(data["rows"][0]) == {"name", "best", "verdict"}
+
+
+def test_the_first_text_that_is_short_enough_is_taken():
+    assert first_that_fits(["one two three", "one two", "one"], 2) == "one two"
+    assert first_that_fits(["one two three"], 2) == "one two three"
+
+
+def test_ratios_have_two_digits():
+    texts = ["1.07×", "1.1×", "2.8×", "43×", "412×"]
+    assert [times_text(x) for x in (1.0651, 1.12, 2.84, 43.2, 412.3)] == texts
+
+
+def test_durations_have_two_units():
+    assert [duration_text(s) for s in (0.2, 59, 61, 3600, 86400)] == [
+        "1 s",
+        "59 s",
+        "1 min 1 s",
+        "1 h 0 min",
+        "24 h 0 min",
+    ]
