@@ -84,6 +84,68 @@ def test_an_ambiguous_header_is_refused_with_a_message(header: list[str], given:
         guess(header, given)
 
 
+#: The first lines that Joulescope's program writes (statistics, twice a second).
+JOULESCOPE = """\
+#time,current,voltage,power,charge,energy
+0.0,0.2,5,1,0,0
+0.5,0.4,5,2,0.2,1
+1.0,0.4,5,2,0.4,2
+1.5,0.8,5,4,0.8,4
+"""
+
+
+def test_statistics_of_joulescope_s_program_are_read_as_they_are(tmp_path: Path) -> None:
+    recorded = read_csv(written(tmp_path, JOULESCOPE))
+    trace = trace_of(recorded, Recorder(0.01, 0.0))
+    assert recorded.value.tolist() == [1, 2, 2, 4]
+    assert trace.channel.kind is ValueKind.INTERVAL_MEAN  # each line has the mean since the line before
+    code, out, _ = ran(written(tmp_path, JOULESCOPE), "--gain-rel", 0, "--offset-w", 0, "--json")
+    assert (code, json.loads(out)["intervals"][0]["energy_j"]) == (0, pytest.approx(4.0))
+    total = read_csv(written(tmp_path, JOULESCOPE), Mapping(roles={Role.ENERGY: TraceColumn("energy")}))
+    assert (total.is_energy, total.value.tolist()) == (True, [0, 1, 2, 4])
+
+
+def test_statistics_of_joulescope_s_program_are_followed_from_their_header_on(tmp_path: Path) -> None:
+    path = written(tmp_path, JOULESCOPE.partition("\n")[0] + "\n")
+    meter = FollowedTrace(str(path), 0.01, 0.0, 0.5)
+    meter.open()
+    assert meter.channels()[0].kind is ValueKind.INTERVAL_MEAN
+    with path.open("a") as file:
+        file.write(JOULESCOPE.partition("\n")[2])
+    (block,) = meter.poll()
+    assert block.value.tolist() == [1, 2, 2, 4]
+
+
+def test_a_comment_with_as_many_columns_as_the_data_is_their_header(tmp_path: Path) -> None:
+    recorded = read_csv(written(tmp_path, "# made by a logger\n# time_s power_w\n# time_s;power_w\n0;1,5\n1;2,5\n"))
+    assert recorded.value.tolist() == [1.5, 2.5]
+    with pytest.raises(
+        UsageError, match=r"trace.csv:2: expected a header with the names of the 2 columns, got numbers"
+    ):
+        read_csv(written(tmp_path, "# made by a logger, with care, in May\n0,1\n1,2\n"))
+
+
+@pytest.mark.parametrize("name", ["timestamp", "time", "Date"])
+def test_a_time_whose_cells_are_in_iso_8601_needs_no_unit(tmp_path: Path, name: str) -> None:
+    text = f"\ufeff{name};power_w\r\n2026-01-01T00:00:00Z;1,5\r\n2026-01-01 00:00:02Z;2,5\r\n"
+    recorded = read_csv(written(tmp_path, text))
+    assert (recorded.t_ns.tolist(), recorded.value.tolist()) == ([0, 2_000_000_000], [1.5, 2.5])
+    assert recorded.origin_ns == 1_767_225_600_000_000_000
+
+
+def test_all_units_that_are_missing_are_named_with_their_options(tmp_path: Path) -> None:
+    path = written(tmp_path, "time,current,Main Voltage (hp)\n0,1,5\n1,1,5\n")
+    with pytest.raises(UsageError) as caught:
+        read_csv(path)
+    assert str(caught.value) == (
+        f"{path}:1: column 'time' has no unit; column 'Main Voltage (hp)' has unit 'hp'; column 'current' has no unit. "
+        "State them: --time time --time-unit UNIT (s, ms, us, ns, iso) --voltage 'Main Voltage (hp):UNIT' (V, mV) "
+        "--current current:UNIT (A, mA, uA, nA)"
+    )
+    reason = FollowedTrace(str(path), 0.01, 0.0, 0.1, voltage="Main Voltage (hp):V").probe().reason
+    assert 'time = "time:UNIT" (s, ms, us, ns, iso) current = "current:UNIT" (A, mA, uA, nA)' in reason
+
+
 def test_a_current_with_a_voltage_that_is_given_is_a_power(tmp_path: Path) -> None:
     path = written(tmp_path, "Timestamp(ms),Current(uA),D0-D7\n0,1000,0\n1,2000,0\n2,3000,0\n")  # nRF Power Profiler
     result = read_csv(path, Mapping(voltage_v=5.0))

@@ -13,7 +13,7 @@ import numpy as np
 from edgejoule.errors import DataError, UsageError
 from edgejoule.meters.base import Availability, Block, Channel, Clock, Domain, Method, Sample, ValueKind
 from edgejoule.meters.plugins.imported.columns import Mapping, TraceColumn, guess
-from edgejoule.meters.plugins.imported.read import TraceLayout, read_rows, split
+from edgejoule.meters.plugins.imported.read import TraceLayout, first_cells, read_rows, split
 from edgejoule.meters.plugins.imported.trace import METER
 from edgejoule.meters.quantities import Role
 
@@ -66,8 +66,7 @@ class FollowedTrace:
         if None in self._accuracy:
             return Availability(False, f"{self._path}: gain_rel, offset_w and interval_s must be stated", _FIX)
         try:
-            layout, _ = self._head()
-            guess(layout.header, self._stated)
+            self._mapped()
         except (UsageError, OSError) as error:
             return Availability(False, str(error), "let the recorder write its header first")
         return Availability(True, f"{self._path}, as another program writes it")
@@ -84,7 +83,7 @@ class FollowedTrace:
         """One channel, known after open()."""
         gain_rel, offset_w, interval_s = self._accuracy
         total = self._mapping is not None and Role.ENERGY in self._mapping.roles
-        power = ValueKind.INTERVAL_MEAN if self._mean else ValueKind.INSTANT
+        power = ValueKind.INTERVAL_MEAN if self._mean or (self._mapping and self._mapping.mean) else ValueKind.INSTANT
         return [
             Channel(
                 meter=self.name,
@@ -104,8 +103,7 @@ class FollowedTrace:
     def open(self) -> None:
         """Read the header and go to the file's end. Raises MeterError with the fix."""
         self.probe().demand(self.name)
-        self._layout, read = self._head()
-        self._mapping = guess(self._layout.header, self._stated)
+        self._layout, self._mapping, read = self._mapped()
         self._place, self._rest, self._last_ns = read, "", -1
 
     def poll(self) -> Sequence[Sample | Block]:
@@ -133,13 +131,13 @@ class FollowedTrace:
         """Nothing is held open."""
         self._layout = None
 
-    def _head(self) -> tuple[TraceLayout, int]:
-        """The layout, and how many bytes there are up to the end of the last whole line."""
+    def _mapped(self) -> tuple[TraceLayout, Mapping, int]:
+        """The layout, the columns, and how many bytes there are up to the end of the last whole line."""
         assert self._path is not None
         data = self._read_from(self._path, 0)
         whole = data[: data.rfind(b"\n") + 1]
-        layout, _ = split(self._path, whole.decode("utf-8", "replace").removeprefix("\ufeff"))
-        return layout, len(whole)
+        layout, body = split(self._path, whole.decode("utf-8", "replace").removeprefix("\ufeff"))
+        return layout, guess(layout.header, self._stated, first_cells(layout, body), live=True), len(whole)
 
     def _row(self, line: str) -> list[tuple[int, float]]:
         """Time and value of a line; nothing for one without a time."""

@@ -21,6 +21,7 @@ from edgejoule.meters.quantities import Role, reading
 
 _DELIMITERS = (",", ";", "\t")
 _REASONS_MAX = 1000
+_HEAD_MAX = 1 << 16  # of the text behind the header, in which the first line of data ends
 _WALL_CLOCK_NS = (10**18, 4_100_000_000 * 10**9)  # 2001 to 2100: what can only be ns since 1970
 
 _Ints = NDArray[np.int64]
@@ -50,11 +51,12 @@ class Recorded:
 
 @dataclass(frozen=True)
 class TraceLayout:
-    """header: the columns' names. first_line: number of the first line behind the header, counted from 1."""
+    """header: the columns' names. first_line: number of the first line of data, from 1. header_line: of the header."""
 
     header: list[str]
     delimiter: str
     first_line: int
+    header_line: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +75,10 @@ def read_csv(path: Path, given: Mapping | None = None) -> Recorded:
     Raises UsageError (file, columns, units) and DataError (invalid or decreasing times), with the line.
     """
     layout, body = split(path, _text(path))
-    mapping = guess(layout.header, given or Mapping())
+    try:
+        mapping = guess(layout.header, given or Mapping(), first_cells(layout, body))
+    except UsageError as error:
+        raise UsageError(f"{path}:{layout.header_line}: {error}") from None
     rows = read_rows(path, layout, mapping, body)
     if len(rows.time_ns) < 2:
         raise DataError(f"{path}: {len(rows.time_ns)} lines with readings, a trace has more")
@@ -118,20 +123,46 @@ def _text(path: Path) -> str:
 
 
 def split(path: Path, text: str) -> tuple[TraceLayout, str]:
-    """Header and body. Comments (#) and empty lines before the header are passed over. Raises UsageError."""
-    skipped = 0
-    rest = text
+    """Header and body. Comments (#) and empty lines before the header are passed over; where numbers follow at once,
+    the last comment with as many columns is the header. Raises UsageError.
+    """
+    number, comment_line, rest, comment = 0, 0, text, ""
     while rest:
         line, _, after = rest.partition("\n")
-        skipped += 1
-        if line.strip() and not line.startswith("#"):
-            delimiter = max(_DELIMITERS, key=line.count)
-            header = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
-            if all(_is_number(cell) for cell in header if cell):
-                raise UsageError(f"{path}: the first line has numbers only; a header with the columns' names is needed")
-            return TraceLayout(header, delimiter, skipped + 1), after
+        number += 1
+        if line.startswith("#"):
+            comment_line, comment = number, line.lstrip("#")
+        elif line.strip():
+            header, delimiter = _split_line(comment)
+            cells, _ = _split_line(line, delimiter)
+            if len(header) == len(cells) > 1 and _are_numbers(cells, delimiter):
+                return TraceLayout(header, delimiter, number, comment_line), rest
+            cells, delimiter = _split_line(line)
+            if _are_numbers(cells, delimiter):
+                raise UsageError(
+                    f"{path}:{number}: expected a header with the names of the {len(cells)} columns, got numbers"
+                )
+            return TraceLayout(cells, delimiter, number + 1, number), after
         rest = after
-    raise UsageError(f"{path}: the file is empty")
+    header, delimiter = _split_line(comment)  # a file that grows may have no line of data yet
+    if len(header) < 2:
+        raise UsageError(f"{path}: the file is empty")
+    return TraceLayout(header, delimiter, number + 1, comment_line), ""
+
+
+def _split_line(line: str, delimiter: str | None = None) -> tuple[list[str], str]:
+    delimiter = delimiter or max(_DELIMITERS, key=line.count)
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])], delimiter
+
+
+def _are_numbers(cells: list[str], delimiter: str) -> bool:
+    return all(_is_number(cell.replace(",", ".") if delimiter != "," else cell) for cell in cells if cell)
+
+
+def first_cells(layout: TraceLayout, body: str) -> list[str]:
+    """Returns the cells of the first line of data."""
+    line = next((line for line in body[:_HEAD_MAX].splitlines() if line.strip()), "")
+    return _split_line(line, layout.delimiter)[0]
 
 
 _WITH_COMMA, _WITH_POINT = re.compile(r"\s*[+-]?\d+,\d"), re.compile(r"\s*[+-]?[\d,]*\.\d")

@@ -29,7 +29,7 @@ class Recorder:
 
 def trace_of(recorded: Recorded, recorder: Recorder, begin_ns: int = 0) -> Trace:
     """The trace, its first reading at begin_ns of the clock that the caller means."""
-    mean = ValueKind.INTERVAL_MEAN if recorder.mean else ValueKind.INSTANT
+    mean = ValueKind.INTERVAL_MEAN if recorder.mean or recorded.mapping.mean else ValueKind.INSTANT
     channel = Channel(
         meter=METER,
         name="energy" if recorded.is_energy else "power",
