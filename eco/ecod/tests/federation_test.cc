@@ -523,7 +523,7 @@ TEST_F(Federation, ecoctl_shows_sets_and_names_mistakes) {
   EXPECT_EQ(ecoctl({"policy", "configured"}, 0), "edgepilot\n");
   has(ecoctl({"policy", "ecco"}, 1), "ecoctl: no policy is named \"ecco\"; expected local, ");
   EXPECT_EQ(ecoctl({"drain", "x"}, 1), "ecoctl: no server is named x\n");
-  has(ecoctl({"drain", "c"}, 0), "c takes no more jobs");
+  has(ecoctl({"drain", "c"}, 0), "c takes no new jobs");
   has(ecoctl({"servers"}, 0), "draining");
   has(ecoctl({"undrain", "c"}, 0), "c takes jobs again");
   has(ecoctl({"kill"}, 0), "every server compacts for itself");
