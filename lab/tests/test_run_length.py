@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from edgejoule.databases.driver import driver_arguments
 from edgejoule.errors import DatabaseError
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, make_plan
@@ -33,6 +34,11 @@ def test_only_what_ends_by_time_is_lengthened() -> None:
     assert lengthened(run(maxexecutiontime=9), 4.5).properties["maxexecutiontime"] == 9
     both = run(maxexecutiontime=2, operationcount=10)
     assert lengthened(both, 4.5) == both
+
+
+def test_the_time_limit_of_runs_does_not_end_a_load() -> None:
+    assert "maxexecutiontime=2" in driver_arguments("run", run(maxexecutiontime=2), {})
+    assert not any("maxexecutiontime" in argument for argument in driver_arguments("load", run(maxexecutiontime=2), {}))
 
 
 def test_executions_fill_the_least_time() -> None:
