@@ -1,8 +1,8 @@
 """A result bundle: one experiment as a ZIP file that another store, and another machine, takes as its own.
 
 In it: `experiment.toml`, `environment.json` and `README.txt` to read; `tables/NAME.jsonl`, every row of the store that
-belongs to the experiment (plan, runs, levels, responses, events, channels, readings, latency histograms), one JSON
-object a line with the columns' names; `bundle.json`, what made it, its store format and the SHA-256 of all other
+belongs to the experiment (plan, runs, levels, responses, events, channels, readings, latency histograms, notes), one
+JSON object a line with the columns' names; `bundle.json`, what made it, its store format and the SHA-256 of all other
 members. Which row belongs to which follows the store's foreign keys; instead of ids a bundle has the place of the row
 that is meant in its own table, from 0. Bytes are {"base64": text}.
 
@@ -32,19 +32,21 @@ from typing import Any
 from edgejoule import __version__
 from edgejoule.errors import EdgejouleError, UsageError
 from edgejoule.export.bundle_content import ContentError, check_content, check_spec, parsed_json
-from edgejoule.store import SCHEMA_VERSION, Experiment, Store
+from edgejoule.store import READABLE, Experiment, Store
 
 FORMAT = "edgejoule result bundle"
 VERSION = 1
 BYTES_MAX = 16 << 30  # unpacked; a bundle that claims more is no bundle
 _LINE_BYTES_MAX = 256 << 20
 _HEAD = "bundle.json"
+_TABLES_SINCE = {"notes": 6}  # the store format that brought a table
 _README = """\
 An experiment of edgejoule, to be read by people and programs.
 
 experiment.toml   what was asked
 environment.json  where it was measured
-tables/*.jsonl    every row: runs, levels, responses (energies with their method), events, power readings, latencies
+tables/*.jsonl    every row: runs, levels, responses (energies with their method), events, power readings, latencies,
+                  notes
 bundle.json       what made this file, and the SHA-256 of the rest
 
 edgejoule report FILE.zip                 the report, as from the original
@@ -187,12 +189,13 @@ def _write(archive: zipfile.ZipFile, db: sqlite3.Connection, experiment: Experim
     for name, text in texts.items():
         hashes[name] = _member(archive, name, [text.encode()])
     db.execute("BEGIN")  # one state of the store, also while a study writes to it
+    (store_format,) = db.execute("PRAGMA user_version").fetchone()
     ids: dict[str, list[int]] = {}
     for table in _tables(db):
         name = f"tables/{table.name}.jsonl"
         hashes[name] = _member(archive, name, _lines(db, table, experiment.id, ids))
     head = {
-        "format": FORMAT, "version": VERSION, "store_format": SCHEMA_VERSION, "edgejoule": __version__,
+        "format": FORMAT, "version": VERSION, "store_format": store_format, "edgejoule": __version__,
         "experiment": {"id": experiment.id, "name": experiment.name},
         "sha256": dict(sorted(hashes.items())),
     }  # fmt: skip
@@ -275,10 +278,10 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> Mapping[str, Any]:
         raise BundleError(f"{path}: {_HEAD} is not what a bundle has: {error!r}") from error
     if kind != FORMAT:
         raise BundleError(f"{path}: a {kind!r}, expected a {FORMAT!r}")
-    if version != (VERSION, SCHEMA_VERSION):
+    if version[0] != VERSION or version[1] not in READABLE:
         raise BundleError(
             f"{path}: bundle format {version[0]} of store format {version[1]}, made by edgejoule "
-            f"{head.get('edgejoule')}; this one reads {VERSION} of {SCHEMA_VERSION}"
+            f"{head.get('edgejoule')}; this one reads {VERSION} of {' and '.join(map(str, READABLE))}"
         )
     if sorted(names) != sorted({*hashes, _HEAD}):
         raise BundleError(f"{path}: damaged: its members are not those that {_HEAD} lists")
@@ -300,7 +303,7 @@ def _read(archive: zipfile.ZipFile, head: Mapping[str, Any], db: sqlite3.Connect
     _insert(db, tables["experiments"], {"id": experiment_id, **experiment})
     ids: dict[str, list[int]] = {"experiments": [experiment_id]}
     for table in tables.values():
-        if table.parent is None:
+        if table.parent is None or head["store_format"] < _TABLES_SINCE.get(table.name, 0):
             continue
         own = ids.setdefault(table.name, [])
         for row in _each_row(archive, table, path):

@@ -31,11 +31,12 @@ from edgejoule.commands.phases import EVENT as PHASE
 from edgejoule.databases.rocksdb_log import LEVEL0
 from edgejoule.dictionary.responses import Response, is_energy, possible_range
 from edgejoule.eco.federation.decisions import DECISION
-from edgejoule.errors import EdgejouleError, StoreError
+from edgejoule.errors import EdgejouleError, StoreError, UsageError
 from edgejoule.experiment.complaints import complaints
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import planned_cells
 from edgejoule.export import bundle_rows as rows
+from edgejoule.store import AUTHOR_LENGTH_MAX, TEXT_LENGTH_MAX, check_text
 from edgejoule.store.codec import unpack, unpack_integers
 from edgejoule.store.traces import channel_from_json, relation_from_json
 
@@ -97,6 +98,18 @@ def check_content(db: sqlite3.Connection, experiment_id: int, spec: Spec) -> Non
     for run_id, place in first.items():
         with _at("responses", None, run=place):
             _check_agreement(db, run_id)
+    _check_notes(db, experiment_id, {row["run_index"] for row in runs})
+
+
+def _check_notes(db: sqlite3.Connection, experiment_id: int, known: Collection[int]) -> None:
+    notes = db.execute("SELECT * FROM notes WHERE experiment_id = ? ORDER BY id", (experiment_id,))
+    for number, row in enumerate(notes, 1):
+        with _at("notes", number):
+            note = _model(rows.NoteRow, row)
+            if note.run_index is not None and note.run_index not in known:
+                raise ContentError(f"run_index {note.run_index}: the experiment has no such run")
+            check_text("author", note.author, AUTHOR_LENGTH_MAX)
+            check_text("text", note.text, TEXT_LENGTH_MAX)
 
 
 def _rows_of(db: sqlite3.Connection, table: str, run_ids: Sequence[int]) -> Iterator[sqlite3.Row]:
@@ -110,7 +123,7 @@ def _at(table: str, row: int | None, run: int | None = None) -> Iterator[None]:
     place = f"tables/{table}.jsonl" + (f", row {row}" if row else "") + (f", of run row {run}" if run else "")
     try:
         yield
-    except (ContentError, StoreError) as error:
+    except (ContentError, StoreError, UsageError) as error:
         raise ContentError(f"{place}: {error}") from error
     except ValidationError as error:
         raise ContentError(f"{place}: {_first_text(error)}") from error

@@ -274,6 +274,13 @@ class LatencyRow(Row):
     hdr: Name
 
 
+class NoteRow(Row):
+    run_index: Count | None
+    written_realtime_ns: Ns
+    author: str
+    text: Name
+
+
 class EventRow(Row):
     event: Name
     monotonic_ns: Ns

@@ -28,10 +28,11 @@ from edgejoule.meters.base import Clock
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.sampler import Sampler
 from edgejoule.meters.trace import Trace
+from edgejoule.store.formats import EXPERIMENTS_SCHEMA, READABLE, SCHEMA_VERSION, upgrade
+from edgejoule.store.notes import NOTES_SCHEMA, Note, notes_of
 from edgejoule.store.recorder import TraceRecorder
 from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
 
-SCHEMA_VERSION = 5
 APPLICATION_ID = 0x656A6F75  # "ejou", so that another program's SQLite file is not taken for a store
 
 #: What a file is, in one statement, so that it cannot change in between.
@@ -41,10 +42,6 @@ FROM pragma_user_version v, pragma_application_id a
 """
 
 _SCHEMA = """
-CREATE TABLE experiments (
-  id INTEGER PRIMARY KEY, name TEXT NOT NULL, question TEXT NOT NULL, spec_toml TEXT NOT NULL, spec_json TEXT NOT NULL,
-  spec_sha256 TEXT NOT NULL, seed INTEGER NOT NULL, created_realtime_ns INTEGER NOT NULL,
-  energy_words TEXT NOT NULL, energy_min_ratio REAL, environment_json TEXT NOT NULL);
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiments(id), run_index INTEGER NOT NULL,
   attempt INTEGER NOT NULL DEFAULT 0, block INTEGER NOT NULL,
@@ -253,41 +250,49 @@ class SeveralError(UsageError):
 class Store:
     """Open with Store.open. One writer at a time; readers do not disturb it. Used by one thread."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, version: int = SCHEMA_VERSION) -> None:
         self._db = connection
         self.path = path
+        self._version = version
 
     @classmethod
-    def open(cls, path: Path, *, create: bool = False) -> Store:
-        """Open a store; with create, make it (and its folder) if absent. Raises StoreError."""
+    def open(cls, path: Path, *, create: bool = False, read_only: bool = False) -> Store:
+        """Open a store; with create, make it (and its folder) if absent. A store of an earlier format becomes one of
+        the present format, unless it cannot be written or read_only is set. Raises StoreError.
+        """
         try:
             if create:
                 path.parent.mkdir(parents=True, exist_ok=True)
             elif not path.is_file():
                 raise StoreError(f"{path}: no store here; `edgejoule run` makes one, --store PATH names another")
-            uri = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+            mode = "ro" if read_only else "rwc" if create else "rw"
+            uri = f"{path.absolute().as_uri()}?mode={mode}"
             connection = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None)
             connection.row_factory = sqlite3.Row
-            cls._check_format(connection, path)
-            cls._use_wal(connection)
+            version = cls._check_format(connection, path)
+            if not read_only:
+                cls._use_wal(connection)
+                version = version if version == SCHEMA_VERSION else upgrade(connection)
             connection.executescript("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL;")
         except OSError as error:
             raise StoreError(f"{path}: cannot be opened: {error.strerror}") from error
         except sqlite3.Error as error:
             raise StoreError(f"{path}: cannot be opened as a store: {error}") from error
-        return cls(connection, path)
+        return cls(connection, path, version)
 
     @classmethod
-    def _check_format(cls, connection: sqlite3.Connection, path: Path) -> None:
+    def _check_format(cls, connection: sqlite3.Connection, path: Path) -> int:
         version, application, tables = connection.execute(_STATE).fetchone()
         if (version, application, tables) == (0, 0, 0):
             version, application = cls._make_format(connection)
         if application != APPLICATION_ID:
             raise StoreError(f"{path}: is an SQLite file of another program, not a store of edgejoule")
-        if version != SCHEMA_VERSION:
+        if version not in READABLE:
+            readable = " and ".join(map(str, READABLE))
             raise StoreError(
-                f"{path}: store format {version}, this edgejoule reads {SCHEMA_VERSION}; --store PATH names another"
+                f"{path}: store format {version}, this edgejoule reads {readable}; --store PATH names another"
             )
+        return int(version)
 
     @staticmethod
     def _use_wal(connection: sqlite3.Connection) -> None:
@@ -310,7 +315,8 @@ class Store:
         version, application, tables = connection.execute(_STATE).fetchone()
         if (version, application, tables) == (0, 0, 0):
             pragmas = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}"
-            for statement in f"{_SCHEMA}{TRACE_SCHEMA}{pragmas}".split(";"):  # executescript would commit first
+            schema = f"{EXPERIMENTS_SCHEMA}{_SCHEMA}{TRACE_SCHEMA}{NOTES_SCHEMA}{pragmas}"
+            for statement in schema.split(";"):  # executescript would commit first
                 connection.execute(statement)
             version, application = SCHEMA_VERSION, APPLICATION_ID
         connection.execute("COMMIT")
@@ -524,6 +530,51 @@ class Store:
                 self._db.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT id FROM runs WHERE {chosen})", where)
             self._db.execute(f"DELETE FROM runs WHERE {chosen}", where)
 
+    def add_note(self, experiment_id: int, text: str, author: str, run_index: int | None = None) -> None:
+        """Adds a remark on an experiment or one of its runs. Raises StoreError."""
+        if self._version < SCHEMA_VERSION:
+            raise StoreError(f"{self.path}: cannot be written: readonly, and format {self._version} has no notes")
+        with self._transaction():
+            self._db.execute(
+                "INSERT INTO notes (experiment_id, run_index, written_realtime_ns, author, text) VALUES (?,?,?,?,?)",
+                (experiment_id, run_index, time.time_ns(), author, text),
+            )
+
+    def remove_note(self, experiment_id: int, number: int) -> None:
+        """Removes the note with this number; later ones move up. Raises UsageError if there is none."""
+        with self._transaction():
+            ids = [row["id"] for row in self._note_rows(experiment_id)]
+            if not 1 <= number <= len(ids):
+                raise UsageError(f"experiment {experiment_id} has {len(ids)} notes, there is no note {number}")
+            self._db.execute("DELETE FROM notes WHERE id = ?", (ids[number - 1],))
+
+    def delete(self, experiment_ids: Sequence[int]) -> None:
+        """Deletes experiments with all their rows, all or none. Raises StoreError."""
+        with self._transaction():
+            for experiment_id in experiment_ids:
+                runs = [row["id"] for row in self._query("SELECT id FROM runs WHERE experiment_id = ?", experiment_id)]
+                for run_id in runs:
+                    self._forget(run_id, ("channels", "events", "latencies", "responses", "levels"))
+                for table in ("notes", "runs"):
+                    self._db.execute(f"DELETE FROM {table} WHERE experiment_id = ?", (experiment_id,))
+                self._db.execute("DELETE FROM experiments WHERE id = ?", (experiment_id,))
+
+    def shrink(self) -> int:
+        """Gives the space of deleted rows back to the file system; the number of bytes. Raises StoreError."""
+        before = self._file_bytes()
+        try:
+            self._db.execute("VACUUM")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"{self.path}: its unused space cannot be given back: {error}; later runs use that space"
+            ) from error
+        return before - self._file_bytes()
+
+    def _file_bytes(self) -> int:
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
     # Reading
 
     def _query(self, sql: str, *parameters: object) -> list[sqlite3.Row]:
@@ -629,6 +680,31 @@ class Store:
             meters=tuple(json.loads(row["meters_json"])),
             facts=json.loads(row["facts_json"] or "{}"),
         )
+
+    def notes(self, experiment_id: int) -> list[Note]:
+        """The notes on an experiment and its runs, in the order written."""
+        return notes_of(self._note_rows(experiment_id))
+
+    def _note_rows(self, experiment_id: int) -> list[sqlite3.Row]:
+        if self._version < SCHEMA_VERSION:  # an earlier format, opened read-only
+            return []
+        return self._query("SELECT * FROM notes WHERE experiment_id = ? ORDER BY id", experiment_id)
+
+    def content_bytes(self, experiment_id: int) -> int:
+        """The size of an experiment's traces, events, histograms, levels and responses, without SQLite's own part."""
+        of_run = "run_id IN (SELECT id FROM runs WHERE experiment_id = ?1)"
+        of_channel = f"channel_id IN (SELECT id FROM channels WHERE {of_run})"
+        parts = (
+            f"SELECT sum(length(readings) + coalesce(length(arrivals), 0)) FROM readings WHERE {of_channel}",
+            f"SELECT sum(80) FROM seconds WHERE {of_channel}",  # ten numbers
+            f"SELECT sum(length(CAST(json AS BLOB))) FROM events WHERE {of_run}",
+            f"SELECT sum(length(CAST(hdr AS BLOB))) FROM latencies WHERE {of_run}",
+            f"SELECT sum(length(name) + length(unit) + length(method) + 16) FROM responses WHERE {of_run}",
+            "SELECT sum(length(CAST(settings_json AS BLOB)) + length(CAST(meters_json AS BLOB))"
+            " + coalesce(length(CAST(facts_json AS BLOB)), 0)) FROM runs WHERE experiment_id = ?1",
+        )
+        (row,) = self._query(f"SELECT {' + '.join(f'coalesce(({part}), 0)' for part in parts)}", experiment_id)
+        return int(row[0])
 
     def readings(self, run_id: int) -> list[StoredTrace]:
         """What the meters said in a run, channel by channel, not read yet; what a cut-off run left, too."""

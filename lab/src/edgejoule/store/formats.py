@@ -1,0 +1,51 @@
+"""Earlier formats of the store, and how a store becomes one of the present format.
+
+Format 5 has no notes and gives the number of a deleted experiment to the next one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from edgejoule.store.notes import NOTES_SCHEMA
+
+SCHEMA_VERSION = 6
+READABLE = (5, SCHEMA_VERSION)  # a store of another format is refused
+
+EXPERIMENTS_SCHEMA = """
+CREATE TABLE experiments (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, question TEXT NOT NULL, spec_toml TEXT NOT NULL,
+  spec_json TEXT NOT NULL, spec_sha256 TEXT NOT NULL, seed INTEGER NOT NULL, created_realtime_ns INTEGER NOT NULL,
+  energy_words TEXT NOT NULL, energy_min_ratio REAL, environment_json TEXT NOT NULL);
+"""
+
+#: The new table takes the name last, so that the references of other tables stay.
+#: Source: sqlite.org/lang_altertable.html, section 7.
+_FROM_5 = f"""
+{EXPERIMENTS_SCHEMA.replace("experiments", "experiments_6")}
+INSERT INTO experiments_6 SELECT * FROM experiments;
+DROP TABLE experiments;
+ALTER TABLE experiments_6 RENAME TO experiments;
+{NOTES_SCHEMA}
+PRAGMA user_version = {SCHEMA_VERSION};
+"""
+
+
+def upgrade(connection: sqlite3.Connection) -> int:
+    """Changes a store to the present format, whole or not at all; the format then in force. A file that cannot be
+    written keeps its format and can be read. Before foreign keys are switched on.
+    """
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version != SCHEMA_VERSION:  # another process may have changed it just now
+            for statement in _FROM_5.split(";"):
+                connection.execute(statement)
+        connection.execute("COMMIT")
+    except sqlite3.OperationalError as error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY:
+            raise
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    return SCHEMA_VERSION

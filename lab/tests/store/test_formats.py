@@ -1,0 +1,108 @@
+"""A store of an earlier format opens, becomes one of the present format, and loses nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from edgejoule.errors import StoreError
+from edgejoule.store import SCHEMA_VERSION, Store
+from edgejoule.store.formats import upgrade
+
+WRITTEN = Path(__file__).parents[1] / "data/written-before/store.db.gz"
+
+
+@pytest.fixture
+def old_store(tmp_path: Path) -> Path:
+    path = tmp_path / "store.db"
+    path.write_bytes(gzip.decompress(WRITTEN.read_bytes()))
+    assert version_of(path) == 5
+    return path
+
+
+def version_of(path: Path) -> int:
+    with sqlite3.connect(path) as db:
+        return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def rows_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    with sqlite3.connect(path) as db:
+        names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        kept = [name for name in names if name not in ("notes", "sqlite_sequence")]
+        return {name: db.execute(f"SELECT * FROM {name}").fetchall() for name in kept}
+
+
+def test_a_store_of_format_5_keeps_every_row_and_takes_notes(old_store: Path) -> None:
+    before = rows_of(old_store)
+    with Store.open(old_store) as store:
+        (experiment,) = store.experiments()
+        assert store.notes(experiment.id) == []
+        store.add_note(experiment.id, "heating was on", "")
+        assert [note.text for note in store.notes(experiment.id)] == ["heating was on"]
+    assert version_of(old_store) == SCHEMA_VERSION
+    assert rows_of(old_store) == before
+    with sqlite3.connect(old_store) as db:
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        new = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+    with Store.open(old_store.with_name("new.db"), create=True) as store:
+        made = dict(list(map(tuple, store._db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))))
+    assert {name: sql.replace('"', "") for name, sql in new.items()} == made
+
+
+def test_a_read_only_open_changes_no_byte(old_store: Path) -> None:
+    before = old_store.read_bytes()
+    with Store.open(old_store, read_only=True) as store:
+        (experiment,) = store.experiments()
+        assert len(store.runs(experiment.id)) == 4
+        assert store.notes(experiment.id) == []
+        with pytest.raises(StoreError, match="readonly"):
+            store.add_note(experiment.id, "heating was on", "")
+    assert old_store.read_bytes() == before
+
+
+def test_an_interrupted_upgrade_changes_nothing(old_store: Path) -> None:
+    db = sqlite3.connect(old_store, isolation_level=None)
+    pages = db.execute("PRAGMA page_count").fetchone()[0]
+    db.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        upgrade(db)
+    db.close()
+    assert version_of(old_store) == 5
+    with Store.open(old_store) as store:
+        assert store.experiments()[0].progress == "4 of 4 runs finished"
+
+
+def test_two_programs_upgrade_one_store(old_store: Path) -> None:
+    one, other = (sqlite3.connect(old_store, isolation_level=None) for _ in range(2))
+    assert [upgrade(one), upgrade(other)] == [SCHEMA_VERSION, SCHEMA_VERSION]
+    with Store.open(old_store) as store:
+        assert len(store.experiments()) == 1
+
+
+def test_a_later_format_is_refused(old_store: Path) -> None:
+    with sqlite3.connect(old_store) as db:
+        db.execute("PRAGMA user_version = 7")
+    for read_only in (False, True):
+        with pytest.raises(StoreError, match="store format 7, this edgejoule reads 5 and 6"):
+            Store.open(old_store, read_only=read_only)
+
+
+def test_notes_are_listed_by_their_order_and_removed_by_their_number(old_store: Path) -> None:
+    with Store.open(old_store) as store:
+        for text, run_index in (("a", None), ("b", 2), ("c", None)):
+            store.add_note(1, text, "ada@bench", run_index)
+        store.remove_note(1, 2)
+        left = [(note.number, note.run_index, note.text) for note in store.notes(1)]
+        assert left == [(1, None, "a"), (2, None, "c")]
+        record = json.loads(json.dumps(store.notes(1)[0].record()))
+        assert record.keys() == {"number", "run_index", "written_realtime_ns", "author", "text"}
+
+
+def test_a_write_protected_store_is_read_in_its_format(old_store: Path, tmp_path: Path) -> None:
+    db = sqlite3.connect(f"{old_store.as_uri()}?mode=ro", uri=True, isolation_level=None)
+    assert upgrade(db) == 5
