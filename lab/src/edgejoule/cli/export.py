@@ -107,8 +107,15 @@ def _text(store: Store, experiment: Experiment, runs: list[Run], form: str) -> s
     if form == "csv":
         return runs_csv(runs_table(experiment, runs))
     if form == "jsonl":
-        return "".join(json.dumps(r.record(experiment.name), ensure_ascii=False) + "\n" for r in runs)
+        return "".join(_records(store, experiment, runs))
     return "".join(_events(store, runs) if form == "events" else _samples(store, runs))
+
+
+def _records(store: Store, experiment: Experiment, runs: list[Run]) -> Iterable[str]:
+    notes = store.notes(experiment.id)
+    for run in runs:
+        own = [note.text for note in notes if note.run_index == run.run_index]
+        yield json.dumps({**run.record(experiment.name), "notes": own}, ensure_ascii=False) + "\n"
 
 
 def _write_parquet(store: Store, experiment: Experiment, runs: list[Run], target: Path, *, samples: bool) -> None:

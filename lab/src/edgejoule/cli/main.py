@@ -15,6 +15,8 @@ _COMMANDS = {  # in the order of use: name -> module and attribute
     "report": "report:report",
     "export": "export:export",
     "import": "import_:import_",
+    "note": "note:note",
+    "delete": "delete:delete",
     "analyse": "analyse:analyse",
     "meters": "meters:meters",
     "calibrate": "calibrate:calibrate",

@@ -43,11 +43,12 @@ def report(experiment: str, output: Path | None, store: Path, as_json: bool) -> 
     with bundle_store(bundle) if bundle else Store.open(store) as opened:
         stored = opened.find("latest" if bundle else experiment)
         findings = find(opened, stored)
+        notes = [note.record() for note in opened.notes(stored.id)]
         target = output or (bundle or store).parent / f"{stored.name}-{stored.id}.html"
         if output is not None or not as_json:
             write_report(opened, stored, findings, target)
     if as_json:
-        echo_json(findings.to_json())
+        echo_json({**findings.to_json(), "notes": notes})
         return
     print_verdict(console(), findings)
     console().print(f"report: {target}", markup=False)

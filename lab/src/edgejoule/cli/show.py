@@ -81,15 +81,20 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
             runs = [run for run in runs if run.run_index == run_number - 1]
             if not runs:
                 raise click.BadParameter(f"the experiment has {count} runs", param_hint="--run")
+        notes = opened.notes(stored.id)
         events = {run.id: opened.data(run).events for run in runs} if run_number else {}
     if as_json:
-        echo_json({**_summary(stored), "records": [r.record(stored.name) for r in runs]})
+        noted = [note.record() for note in notes]
+        echo_json({**_summary(stored), "notes": noted, "records": [r.record(stored.name) for r in runs]})
         return
     out = console()
     out.print(Text(f"{stored.name} ({stored.id}), {stored.begun}: {stored.question}", style="bold"))
     out.print(stored.energy_words, markup=False)
     if not stored.finished:
         out.print(f"Not complete: {stored.progress}; `edgejoule run SPEC --resume` continues.", markup=False)
+    for note in notes:
+        if run_number is None or note.run_index in (None, run_number - 1):
+            out.print(note.line, markup=False)
     if run_number is not None:
         for run in runs:
             _print_run(run, [e for e in events[run.id] if e["event"] == "database"])

@@ -130,6 +130,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         covers=sorted({_COVERS.get(t.domain, t.domain) for g in groups for t in g.traces}),
         channels=sorted({f"{t.channel} ({t.domain}, {t.method})" for g in groups for t in g.traces}),
         options=_options(experiment),
+        notes=store.notes(experiment.id),
         environment=_sections({k: v for k, v in experiment.environment.items() if k not in _SHOWN_ELSEWHERE}),
         replications=count(experiment.spec.design.replications, "replication"),
     )

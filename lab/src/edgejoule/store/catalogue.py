@@ -545,7 +545,7 @@ class Store:
         with self._transaction():
             ids = [row["id"] for row in self._note_rows(experiment_id)]
             if not 1 <= number <= len(ids):
-                raise UsageError(f"experiment {experiment_id} has {len(ids)} notes, there is no note {number}")
+                raise UsageError(f"experiment {experiment_id} has {_notes(len(ids))}, there is no note {number}")
             self._db.execute("DELETE FROM notes WHERE id = ?", (ids[number - 1],))
 
     def delete(self, experiment_ids: Sequence[int]) -> None:
@@ -559,9 +559,8 @@ class Store:
                     self._db.execute(f"DELETE FROM {table} WHERE experiment_id = ?", (experiment_id,))
                 self._db.execute("DELETE FROM experiments WHERE id = ?", (experiment_id,))
 
-    def shrink(self) -> int:
-        """Gives the space of deleted rows back to the file system; the number of bytes. Raises StoreError."""
-        before = self._file_bytes()
+    def shrink(self) -> None:
+        """Gives the space of deleted rows back to the file system. Raises StoreError."""
         try:
             self._db.execute("VACUUM")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -569,9 +568,9 @@ class Store:
             raise StoreError(
                 f"{self.path}: its unused space cannot be given back: {error}; later runs use that space"
             ) from error
-        return before - self._file_bytes()
 
-    def _file_bytes(self) -> int:
+    def file_bytes(self) -> int:
+        """The size of the store with its write-ahead log."""
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
@@ -722,6 +721,10 @@ class Store:
             traces=[] if run.id is None else [stored.whole() for stored in self.readings(run.id)],
             latencies=[Latency(*row) for row in latencies],
         )
+
+
+def _notes(count: int) -> str:
+    return f"{count} note{'s' * (count != 1)}"
 
 
 def _settings(planned: PlannedRun) -> dict[str, Any]:

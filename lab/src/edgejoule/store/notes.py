@@ -43,6 +43,11 @@ class Note:
         on = [] if self.run_index is None else [f"run {self.run_index + 1}"]
         return ", ".join([*on, self.written, *([self.author] if self.author else [])])
 
+    @property
+    def line(self) -> str:
+        """The note as one line of a list."""
+        return f"note {self.number} ({self.lead}): {self.text}"
+
     def record(self) -> dict[str, Any]:
         """The note as JSON has it."""
         return {

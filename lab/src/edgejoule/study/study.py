@@ -509,9 +509,17 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+@contextlib.contextmanager
+def undisturbed(places: Places) -> Iterator[None]:
+    """Keeps studies out of these folders for the block; creates none. Raises BusyError if a study is measuring."""
+    with contextlib.ExitStack() as alone:
+        for folder in (places.data, places.snapshots):
+            if (folder / "lock").exists():
+                alone.enter_context(_alone(folder))
+        yield
+
+
 def check_free(places: Places) -> None:
     """Raises BusyError if another study is measuring. Called before a meter is opened; creates no folder."""
-    for folder in (places.data, places.snapshots):
-        if (folder / "lock").exists():
-            with _alone(folder):
-                pass
+    with undisturbed(places):
+        pass

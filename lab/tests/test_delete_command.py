@@ -1,0 +1,97 @@
+"""`edgejoule delete`: asks on a terminal, refuses without one, says what went and what stays."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import edgejoule
+from small_store import finished, small_spec, with_experiment
+
+from edgejoule.store import Store
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """With a store of the experiments 1 to 3, all of one name, and the report of the first."""
+    for seed in (1, 2, 3):
+        store, experiment = with_experiment(tmp_path / "store.db", small_spec(seed))
+        store.record(experiment, *finished(0))
+        store.close()
+    (tmp_path / "small-1.html").write_text("report")
+    return tmp_path
+
+
+def left(folder: Path) -> list[int]:
+    with Store.open(folder / "store.db") as store:
+        return [experiment.id for experiment in store.experiments()]
+
+
+def test_it_deletes_and_says_what_stays(folder: Path) -> None:
+    done = edgejoule(folder, "delete", "1", "3", "--yes", "--store", "store.db")
+    assert done.returncode == 0, done.stderr
+    deleted, given_back, report = done.stdout.splitlines()
+    assert deleted == "deleted: small (1) and small (3)"
+    assert "given back to the file system; store.db has" in given_back
+    assert report == "the report stays: small-1.html"
+    assert (folder / "small-1.html").read_text() == "report"
+    assert left(folder) == [2]
+
+
+def test_its_json_has_the_bytes(folder: Path) -> None:
+    before = sum(file.stat().st_size for file in folder.glob("store.db*"))
+    done = edgejoule(folder, "delete", "1", "1", "--yes", "--json", "--store", "store.db")
+    reported = json.loads(done.stdout)
+    assert [one["id"] for one in reported["deleted"]] == [1]
+    assert reported["reports"] == ["small-1.html"]
+    assert reported["freed_bytes"] == before - (folder / "store.db").stat().st_size
+
+
+def test_without_a_terminal_it_wants_yes(folder: Path) -> None:
+    done = edgejoule(folder, "delete", "1", "--store", "store.db")
+    assert done.returncode == 2
+    assert "--yes deletes without asking" in done.stderr
+    assert left(folder) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("which", ["small", "9", "other"])
+def test_one_that_is_not_clear_deletes_none(folder: Path, which: str) -> None:
+    done = edgejoule(folder, "delete", "1", which, "--yes", "--store", "store.db")
+    assert done.returncode == 2
+    assert left(folder) == [1, 2, 3]
+
+
+def test_it_waits_for_a_study_beside_the_store(folder: Path) -> None:
+    (folder / "snapshots").mkdir()
+    with (folder / "snapshots/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = edgejoule(folder, "delete", "1", "--yes", "--store", "store.db")
+    assert done.returncode == 1
+    assert "a study is measuring with this store" in done.stderr
+    assert left(folder) == [1, 2, 3]
+    assert edgejoule(folder, "delete", "1", "--yes", "--store", "store.db").returncode == 0
+
+
+@pytest.mark.parametrize(("answer", "code", "kept"), [("y", 0, [2, 3]), ("n", 1, [1, 2, 3]), ("", 1, [1, 2, 3])])
+def test_on_a_terminal_it_asks(folder: Path, answer: str, code: int, kept: list[int]) -> None:
+    ours, theirs = pty.openpty()
+    program = "from edgejoule.cli.main import main; main(prog_name='edgejoule')"
+    command = [sys.executable, "-c", program, "delete", "1", "--store", "store.db"]
+    os.write(ours, f"{answer}\n".encode())
+    done = subprocess.run(
+        command, stdin=theirs, capture_output=True, text=True, cwd=folder, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    for end in (ours, theirs):
+        os.close(end)
+    assert done.returncode == code, done.stderr
+    assert "small (1): " in done.stderr
+    assert "1 of 3 runs finished, " in done.stderr
+    assert "for ever? [y/N]" in done.stderr
+    assert left(folder) == kept
