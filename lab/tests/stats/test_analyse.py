@@ -6,11 +6,12 @@ import itertools
 import json
 import math
 import random
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from edgejoule.errors import DataError, UsageError
-from edgejoule.stats import Scale, analyse, verdict
+from edgejoule.stats import Scale, analyse, regression, verdict
 
 Table = dict[str, list[object]]
 
@@ -45,6 +46,41 @@ def test_json_has_the_documented_form_and_no_nan() -> None:
     ]
     assert set(document["groups"][0]) >= {"levels", "n", "mean", "ci95", "letters"}  # type: ignore[index]
     assert len(document["pairs"]) == 15  # type: ignore[arg-type]
+
+
+class Labelled:
+    """A column of a data frame after a selection or a sort: [] takes a label, iteration is by position."""
+
+    def __init__(self, values: Sequence[object]) -> None:
+        self._values = {f"row-{len(values) - at}": value for at, value in enumerate(values)}
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self._values.values())
+
+    def __getitem__(self, label: str) -> object:
+        return self._values[label]
+
+
+def test_a_data_frame_may_have_any_index() -> None:
+    lists = study()
+    frame = {name: Labelled(values) for name, values in lists.items()}
+    for options in ({"block": "block"}, {"by": "workload"}):
+        factors = [name for name in FACTORS if name != options.get("by")]
+        assert analyse(frame, "energy_j", factors, **options) == analyse(lists, "energy_j", factors, **options)  # type: ignore[call-overload]
+    drawn = regression(frame, "energy_j", "block", ["database"])  # type: ignore[arg-type]
+    assert drawn == regression(lists, "energy_j", "block", ["database"])
+
+
+def test_levels_of_different_types_that_are_equal_numbers_are_one_level() -> None:
+    table: Table = {"y": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "f": [1, "1.0", "01", True, True, 2**53 + 1]}
+    result = analyse(table, "y", ["f"])
+    assert {group.levels["f"]: group.n for group in result.groups} == {"1": 3, "True": 2, str(2**53 + 1): 1}
+    assert result.notes[0] == "f: 1 and 1.0 and 01 are the same number and one level"
+    near: Table = {"y": [1.0, 2.0, 3.0, 4.0], "f": [2**53, 2**53, 2**53 + 1, 2**53 + 1]}
+    assert len(analyse(near, "y", ["f"]).groups) == 2
 
 
 def test_log_scale_finds_the_ratio_and_does_not_depend_on_the_unit() -> None:

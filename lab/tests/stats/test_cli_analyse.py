@@ -103,6 +103,32 @@ def test_semicolons_a_byte_order_mark_and_crlf_are_read(tmp_path: Path) -> None:
     assert run(path, "--response", "y", "--factors", "f").exit_code == 0
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_decimal_commas_are_read_where_another_sign_separates(tmp_path: Path, separator: str) -> None:
+    text = "\ufefff;y\r\na;1,5\r\na;2\r\nb;4,25\r\nb;5\r\n".replace(";", separator)
+    document = json.loads(run(written(tmp_path, text), "--response", "y", "--factors", "f", "--json").stdout)
+    assert {group["levels"]["f"]: group["mean"] for group in document["groups"]} == {"a": 1.75, "b": 4.625}
+    mixed = run(written(tmp_path, "f;y\na;1,5\na;2.5\nb;4\nb;5\n"), "--response", "y", "--factors", "f")
+    assert mixed.exit_code == 1
+    assert ":2: column 'y': expected a number, got '1,5' (write all decimals of the column with a point" in mixed.stderr
+
+
+def test_levels_that_are_equal_numbers_are_one_level(tmp_path: Path) -> None:
+    rows = "8,1\n9,1.0\n10,01\n20,2\n21,2\n40,2.5\n41,none\n44,none\n"
+    arguments = ["--response", "y", "--factors", "threads", "--json"]
+    document = json.loads(run(written(tmp_path, f"y,threads\n{rows}"), *arguments).stdout)
+    assert {group["levels"]["threads"]: group["n"] for group in document["groups"]} == {
+        "1": 3,
+        "2": 2,
+        "2.5": 1,
+        "none": 2,
+    }
+    assert document["notes"][0] == "threads: 1 and 1.0 and 01 are the same number and one level"
+    lines = "x,y,f\n1,1,1\n2,2,01\n3,3.5,1.0\n1,2,b\n2,3,b\n3,4,b\n"
+    fitted = run(written(tmp_path, lines), "--response", "y", "--factors", "f", "--line-on", "x", "--json").stdout
+    assert [line["levels"]["f"] for line in json.loads(fitted)["regression"]["lines"]] == ["1", "b"]
+
+
 def test_missing_cells_are_dropped_and_counted(tmp_path: Path) -> None:
     path = written(tmp_path, "y,f\n1.5,a\n2.5,a\nNA,a\n4,b\n5,b\n6,\n\n")
     result = run(path, "--response", "y", "--factors", "f", "--json")

@@ -18,7 +18,7 @@ from edgejoule.stats.declared import DeclaredTest
 from edgejoule.stats.diagnostics import Diagnostics, diagnose
 from edgejoule.stats.factor import Factor, cells_of
 from edgejoule.stats.model import AnalysisBy, AnalysisResult, Best, Group, LookTaken, Pair, Precision, finite, label_of
-from edgejoule.stats.observations import Columns, as_numbers, complete_rows, missing
+from edgejoule.stats.observations import Columns, as_numbers, by_position, complete_rows, missing, with_equal_levels
 from edgejoule.stats.options import MODELLED, AnalyseOptions, Options, options_of
 from edgejoule.stats.precision import half_width_of, runs_needed, stein_pooled
 from edgejoule.stats.scale import FloatArray, from_scale, to_scale
@@ -44,8 +44,9 @@ def analyse(
 ) -> AnalysisResult | AnalysisBy:
     """Analyse column `response` of the table by the columns `factors`.
 
-    table: column name -> one value per row. None or NaN is missing; rows with a missing value are dropped and counted
-    in the notes. by: one analysis per level of this column, which is then no factor. Keywords:
+    table: column name -> one value per row, a data frame with any index, or lists. None or NaN is missing; rows with a
+    missing value are dropped and counted in the notes. Levels that are equal numbers (1, "1.0", "01") are one level,
+    which a note says. by: one analysis per level of this column, which is then no factor. Keywords:
 
     - test: declared before the data, never chosen by them: tukey (default), games-howell, kruskal-dunn-holm.
     - block: an additive factor without interactions (experiments run in randomised blocks).
@@ -71,24 +72,27 @@ def analyse(
     and DataError for data that cannot be analysed.
     """
     options = options_of(table, response, factors, by, given)
+    grouping = [*options.factors, *(name for name in (options.block, options.unit, by) if name)]
+    columns, merged = with_equal_levels(by_position(table, dict.fromkeys([*options.columns, *grouping])), grouping)
     if by is None:
-        return _analyse_one(table, options)
-    levels = list(dict.fromkeys(str(value) for value in table[by] if not missing(value)))
+        return _analyse_one(columns, options, merged)
+    levels = list(dict.fromkeys(str(value) for value in columns[by] if not missing(value)))
     if not levels:
         raise DataError(f"column {by!r} has no values")
     analyses = {}
     for level in levels:
-        rows = [row for row, value in enumerate(table[by]) if not missing(value) and str(value) == level]
-        part = {name: [column[row] for row in rows] for name, column in table.items()}
+        rows = [row for row, value in enumerate(columns[by]) if not missing(value) and str(value) == level]
+        part = {name: [column[row] for row in rows] for name, column in columns.items()}
         try:
-            analyses[level] = _analyse_one(part, options)
+            analyses[level] = _analyse_one(part, options, merged)
         except DataError as error:
             raise DataError(f"{by} = {level}: {error}") from error
     return AnalysisBy(by, analyses)
 
 
-def _analyse_one(table: Columns, options: Options) -> AnalysisResult:
-    rows, notes = complete_rows(table, options.columns)
+def _analyse_one(table: Columns, options: Options, merged: Sequence[str]) -> AnalysisResult:
+    rows, dropped = complete_rows(table, options.columns)
+    notes = [*dropped, *merged]
     raw = as_numbers(table[options.response], rows, options.response)
     y = to_scale(raw, options.scale, options.response)
     factors = [Factor.of(name, [table[name][row] for row in rows]) for name in options.factors]

@@ -18,7 +18,7 @@ from edgejoule.dictionary.responses import nearest
 from edgejoule.errors import DataError, UsageError
 from edgejoule.stats.anova import basis
 from edgejoule.stats.factor import Factor, cells_of
-from edgejoule.stats.observations import as_numbers, complete_rows
+from edgejoule.stats.observations import as_numbers, by_position, complete_rows, with_equal_levels
 from edgejoule.stats.scale import FloatArray
 
 Limits = tuple[float, float]
@@ -125,7 +125,10 @@ def regression(
             raise UsageError(f"no column {name!r}; {nearest(name, table)}")
     if y == x:
         raise UsageError(f"a line of {y} on itself is trivial; name another column")
-    rows, notes = complete_rows(table, [y, x, *factors, *more])
+    columns = by_position(table, [y, x, *factors, *more])
+    table, merged = with_equal_levels(columns, [*factors, *more])
+    rows, dropped = complete_rows(table, [y, x, *factors, *more])
+    notes = [*dropped, *merged]
     ys, xs = as_numbers(table[y], rows, y), as_numbers(table[x], rows, x)
     grouping = [Factor.of(name, [table[name][row] for row in rows]) for name in factors]
     if more:

@@ -1,4 +1,7 @@
-"""Reads CSV files: UTF-8, a header, one observation per line; fields separated by comma, semicolon or tab."""
+"""Reads CSV files: UTF-8, a header, one observation per line; fields separated by comma, semicolon or tab.
+
+Decimals have a point; in files with semicolons or tabs they may have a comma.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,25 @@ _NO_LEVEL = frozenset({"", "NA"})
 
 @dataclass(frozen=True)
 class CsvTable:
-    """The columns of a CSV file as text. lines[i]: the line of the file on which row i ends, from 1."""
+    """The columns of a CSV file as text. lines[i]: the line of the file on which row i ends, from 1.
+
+    decimal_comma: numbers may have one, because the fields are separated by another sign.
+    """
 
     path: Path
     columns: dict[str, tuple[str, ...]]
     lines: tuple[int, ...]
+    decimal_comma: bool = False
 
     def numbers(self, column: str) -> list[float | None]:
-        """Returns a column of numbers; None for an empty cell, NA, NaN or null. DataError names line and column."""
-        return [self._number(text, column, line) for text, line in zip(self._column(column), self.lines, strict=True)]
+        """Returns a column of numbers; None for an empty cell, NA, NaN or null. DataError names line and column.
+
+        Decimal commas are read where no number of the column has a point.
+        """
+        texts = self._column(column)
+        commas = self.decimal_comma and not any("." in text for text in texts)
+        pairs = zip(texts, self.lines, strict=True)
+        return [self._number(text.replace(",", ".") if commas else text, column, line) for text, line in pairs]
 
     def levels(self, column: str) -> list[str | None]:
         """Returns a column of levels; None for an empty cell or NA."""
@@ -45,7 +58,8 @@ class CsvTable:
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            hint = " (write decimals with a point)" if "," in text else ""
+            mixed = "all decimals of the column with a point, or all with a comma"
+            hint = f" (write {mixed if self.decimal_comma else 'decimals with a point'})" if "," in text else ""
             raise DataError(f"{self.path}:{line}: column {column!r}: expected a number, got {text!r}{hint}")
         return value
 
@@ -59,7 +73,7 @@ def read_table(path: Path) -> CsvTable:
         header, *rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader] or [(1, [])]
     except csv.Error as error:
         raise DataError(f"{path}:{reader.line_num}: not a CSV file: {error}") from error
-    return _table(path, header[1], [(line, row) for line, row in rows if any(row)])
+    return _table(path, header[1], [(line, row) for line, row in rows if any(row)], decimal_comma=delimiter != ",")
 
 
 def _decoded(path: Path) -> str:
@@ -77,7 +91,7 @@ def _decoded(path: Path) -> str:
     return text
 
 
-def _table(path: Path, header: list[str], rows: list[tuple[int, list[str]]]) -> CsvTable:
+def _table(path: Path, header: list[str], rows: list[tuple[int, list[str]]], *, decimal_comma: bool) -> CsvTable:
     if not any(header):
         raise DataError(f"{path}:1: expected a header line with the names of the columns")
     repeated = sorted({name for name in header if header.count(name) > 1})
@@ -89,4 +103,4 @@ def _table(path: Path, header: list[str], rows: list[tuple[int, list[str]]]) -> 
         if len(row) != len(header):
             raise DataError(f"{path}:{line}: {len(row)} fields where the header has {len(header)}")
     columns = {name: tuple(row[index] for _, row in rows) for index, name in enumerate(header)}
-    return CsvTable(path, columns, tuple(line for line, _ in rows))
+    return CsvTable(path, columns, tuple(line for line, _ in rows), decimal_comma)
