@@ -218,7 +218,7 @@ def test_a_federation_that_runs_already_gets_the_policy_and_is_metered(folder: P
         ('"eco.policy" = ["local", "static:high"]', "threads = [1, 2]", "servers", "no eco.policy"),
         ("idle_w = 1.0", "", "servers.low", "idle_w is missing"),
         ("idle_w = 1.0", 'idle_w = 1.0\nmeter = "shelly"', "servers.low.meter", "with [federation]"),
-        ("share = 0.5", "share = 1.5", "servers.low.share", "less than or equal to 1"),
+        ("share = 0.5", "share = 1.5", "servers.low.share", "expected a number of at most 1"),
         ("share = 0.5", "shares = 0.5", "servers.low.shares", "unknown key; did you mean 'share'"),
         ('"rocksdb"', '"sqlite"', "factors.eco.policy", "changes nothing for sqlite"),
         ("run_s_min = 0", 'prefer = ["rapl"]', "meter.prefer", "each server has its meter"),

@@ -10,6 +10,7 @@ from typing import Any, get_args, get_origin
 
 import tomli_w
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from edgejoule import toml_text
 from edgejoule.dictionary.properties import Level
@@ -25,6 +26,7 @@ from edgejoule.experiment.complaints import complaints
 from edgejoule.experiment.model import COMMAND_TAG, PROPERTIES_TAG, Spec, tables_of
 from edgejoule.experiment.spec_files import MergedSpec, SpecFile, spec_file, spec_files, split_setting
 from edgejoule.experiment.workload_files import find_workload_file, read_workload_file
+from edgejoule.validation_text import expectation
 
 #: What replaces `edgejoule eco trial`.
 TRIAL = (
@@ -88,8 +90,9 @@ def _reading(files: Sequence[SpecFile], overrides: Sequence[str]) -> SpecReading
     except ValidationError as error:
         if {"links", "policies", "tiers"} <= data.keys():
             raise SpecError(files[0].path, None, None, f"is a spec of `edgejoule eco trial`: {TRIAL}") from None
-        first = min(error.errors(), key=_rank)
-        raise merged.error(_dotted(first["loc"]), _message(first, data)) from None
+        errors = error.errors(include_url=False)
+        first = min(errors, key=_rank)
+        raise merged.error(_dotted(first["loc"]), _message(first, errors)) from None
     for key, message in complaints(spec, merged.left_out):
         raise merged.error(key, message)
     return SpecReading(spec, merged)
@@ -170,8 +173,8 @@ def _rank(error: Any) -> tuple[bool, bool]:
     return error["type"] == "missing", error["type"] != "finite_number"
 
 
-def _message(error: Any, data: Mapping[str, Any]) -> str:
-    """Translates a pydantic error: the expected type, and the nearest known key."""
+def _message(error: ErrorDetails, errors: Sequence[ErrorDetails]) -> str:
+    """Translates a pydantic error: the expected value, and the nearest known key."""
     kind, loc = error["type"], error["loc"]
     if kind == "extra_forbidden":
         model: Any = Spec
@@ -183,9 +186,7 @@ def _message(error: Any, data: Mapping[str, Any]) -> str:
         return f"unknown key; {nearest(str(loc[-1]), _model(model).model_fields)}"
     if kind == "missing":
         return "is missing"
-    if kind == "dict_type":
-        return f"expected a table, got {error['input']!r}"
-    return f"{error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r}"
+    return expectation(error, errors)
 
 
 def _model(annotation: Any) -> Any:

@@ -39,6 +39,7 @@ from edgejoule.export import bundle_rows as rows
 from edgejoule.store import AUTHOR_LENGTH_MAX, TEXT_LENGTH_MAX, check_text
 from edgejoule.store.codec import unpack, unpack_integers
 from edgejoule.store.traces import channel_from_json, relation_from_json
+from edgejoule.validation_text import expectation
 
 RUNS_MAX = 1_000_000
 _PER_OPERATION = ("energy_j", "energy_per_op_uj", "throughput_ops_s", "active_s")
@@ -140,11 +141,9 @@ def _factor(name: object) -> str:
 
 def _first_text(error: ValidationError) -> str:
     """The first thing that is wrong; of alternatives, what the one that comes nearest lacks."""
-    first_error = min(error.errors(include_url=False, include_input=True), key=lambda e: -len(e["loc"]))
-    value = repr(first_error["input"])
-    shown = value if len(value) <= 60 else f"{value[:57]}..."
-    where = ".".join(str(part) for part in first_error["loc"] if not str(part).startswith("_"))
-    return f"{where}: {first_error['msg']}, got {shown}"
+    first = min(error.errors(include_url=False), key=lambda e: -len(e["loc"]))
+    where = ".".join(str(part) for part in first["loc"] if not str(part).startswith("_"))
+    return f"{where}: {'is missing' if first['type'] == 'missing' else expectation(first)}"
 
 
 def _model(model: type[Model], row: Row | sqlite3.Row) -> Model:

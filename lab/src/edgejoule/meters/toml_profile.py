@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from edgejoule import toml_text
 from edgejoule.errors import UsageError
+from edgejoule.validation_text import expectation
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -48,8 +49,9 @@ def load_profile(path: Path, model: type[P]) -> P:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        expected = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{path}: {f'{key}: ' if key else ''}{expected}") from error
+        known = {"missing": "is missing", "extra_forbidden": "unknown key"}
+        message = known.get(first["type"]) or expectation(first)
+        raise UsageError(f"{path}: {f'{key}: ' if key else ''}{message}") from error
 
 
 def named_profile(name: str, folder: Path, model: type[P]) -> P:
