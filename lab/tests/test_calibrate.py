@@ -454,6 +454,17 @@ def test_dry_run_shows_stages_and_time_and_loads_nothing(
     assert not {"write", "read"} & {row["stage"] for row in plan["stages"]}
 
 
+def test_dry_run_shows_the_stages_without_a_meter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "discover", lambda *_: [])  # a machine without any meter
+    dry = ["calibrate", "--dry-run", "-o", str(tmp_path / "x.toml")]
+    result = CliRunner().invoke(main, dry)
+    assert result.exit_code == 0, result.output
+    assert "meter: a meter that measures or counts, which cannot be used here yet; `edgejoule meters" in result.output
+    assert "stages of 10 s, about" in result.output
+    assert len(json.loads(CliRunner().invoke(main, [*dry, "--json"]).output)["stages"]) > 10
+    assert CliRunner().invoke(main, dry[:1] + dry[2:]).exit_code == 1  # the calibration itself needs one
+
+
 def test_an_interrupt_leaves_nothing_behind(with_law: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt

@@ -224,6 +224,21 @@ def test_the_commands_refuse_with_a_message(tmp_path: Path, store: Store) -> Non
         assert said in result.output
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["report", "-o"], ["export", "--csv", "-o"], ["export", "--parquet"], ["export", "--bundle"]],
+    ids=lambda arguments: " ".join(arguments),
+)
+def test_a_missing_folder_is_refused_with_the_command_that_makes_it(
+    store: Store, tmp_path: Path, arguments: list[str]
+) -> None:
+    target = tmp_path / "my results" / "x.zip"
+    result = CliRunner().invoke(main, [*arguments, str(target), "--store", str(store.path)])
+    assert result.exit_code == 2, result.output
+    assert f"{arguments[-1]} {target}: no folder {target.parent}; make it: mkdir -p '{target.parent}'" in result.stderr
+    assert not target.parent.exists()
+
+
 def test_a_table_that_belongs_to_no_experiment_is_detected(store: Store, tmp_path: Path) -> None:
     with sqlite3.connect(store.path) as db:
         db.execute("CREATE TABLE strangers (x INTEGER)")

@@ -280,7 +280,7 @@ def test_without_pyarrow_the_message_names_the_remedy(
 def test_what_cannot_be_written_is_reported_and_leaves_what_was_there(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "cannot be written: No such file" in export(store, "--parquet", str(tmp_path / "none" / "x")).stderr
+    assert "make it: mkdir -p" in export(store, "--parquet", str(tmp_path / "none" / "x")).stderr
     target = tmp_path / "x"
     target.write_text("before")
     right = parquet._sample_columns

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from edgejoule import __version__
 from edgejoule.errors import StoreError
 from edgejoule.store import SCHEMA_VERSION, Store
+from edgejoule.store.catalogue import APPLICATION_ID
 from edgejoule.store.formats import upgrade
 
 WRITTEN = Path(__file__).parents[1] / "data/written-before/store.db.gz"
@@ -88,8 +90,19 @@ def test_a_later_format_is_refused(old_store: Path) -> None:
     with sqlite3.connect(old_store) as db:
         db.execute("PRAGMA user_version = 7")
     for read_only in (False, True):
-        with pytest.raises(StoreError, match="store format 7, this edgejoule reads 5 and 6"):
+        with pytest.raises(StoreError) as caught:
             Store.open(old_store, read_only=read_only)
+        assert str(caught.value) == (
+            f"{old_store}: store format 7, written by a later edgejoule (0.1.0); this is edgejoule {__version__}, "
+            "which reads format 5 and 6. Use that edgejoule for this store, or name another store: --store PATH"
+        )
+
+
+def test_an_earlier_format_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "store.db") as db:
+        db.executescript(f"CREATE TABLE others (x); PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 4")
+    with pytest.raises(StoreError, match="store format 4, written by an earlier edgejoule; this is edgejoule"):
+        Store.open(tmp_path / "store.db")
 
 
 def test_notes_are_listed_by_their_order_and_removed_by_their_number(old_store: Path) -> None:

@@ -24,7 +24,7 @@ from edgejoule.calibrate.observe import Observation, observe
 from edgejoule.calibrate.profile_file import Circumstances, fitted_json, profile_name, profile_toml, write_profile
 from edgejoule.calibrate.recording import placed
 from edgejoule.calibrate.stages import Stage, make_stages
-from edgejoule.cli.common import Number, console, echo_json, json_option, messages, stop_in_order
+from edgejoule.cli.common import Number, console, echo_json, json_option, messages, require_folder, stop_in_order
 from edgejoule.cli.progress import clock
 from edgejoule.cli.recording_options import RecordingOptions, recording_options
 from edgejoule.clocks.marker import Marker, burst
@@ -124,6 +124,7 @@ def calibrate(
         raise UsageError(f"{output}: a profile's file ends in .toml")
     if output.exists() and not force and not dry_run:
         raise UsageError(f"{output}: exists already; --force replaces it")
+    require_folder("-o", output)
     if stages_file is not None and trace is None:
         raise UsageError("--stages goes with --trace: the stages of an earlier call, and what was recorded meanwhile")
     cpus = os.cpu_count() or 1
@@ -146,11 +147,10 @@ def calibrate(
             return
         measured = _recorded(record, trace, columns, recorder)
     else:
-        borrowed = _borrowed(meter, meter_options)
         if dry_run:
-            _print_plan(plan, f"{borrowed.name} ({borrowed.method}): {borrowed.describe()}", as_json)
+            _print_plan(plan, _borrowed_text(meter, meter_options), as_json)
             return
-        measured = _metered(plan, borrowed, as_json)
+        measured = _metered(plan, _borrowed(meter, meter_options), as_json)
     _finish(output, profile_name(name or output.stem), measured, as_json)
 
 
@@ -188,6 +188,16 @@ def _borrowed(name: str | None, options: Sequence[str]) -> Meter:
             f"a calibration borrows a meter; {error}. `edgejoule meters --setup NAME` says how to connect one, "
             "--trace takes a recording of any other"
         ) from error
+
+
+def _borrowed_text(name: str | None, options: Sequence[str]) -> str:
+    """Describes the meter of a plan; the stages are the same without one."""
+    try:
+        meter = _borrowed(name, options)
+    except MeterError:
+        which = name or "a meter that measures or counts"
+        return f"{which}, which cannot be used here yet; `edgejoule meters --setup NAME` says how to connect one"
+    return f"{meter.name} ({meter.method}): {meter.describe()}"
 
 
 def _options(settings: Sequence[str]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import signal
 import sys
 import tomllib
@@ -47,6 +48,12 @@ meter_option: Callable[[F], F] = click.option(
     callback=lambda _context, _parameter, values: parsed_meter_options(values),
     help="An option of a meter, for example serial.port=/dev/ttyUSB0; may be repeated.",
 )
+
+
+def require_folder(option: str, file: Path) -> None:
+    """Checks that the folder of a file to be written exists; a misspelt path makes none. Raises UsageError."""
+    if not file.parent.is_dir():
+        raise UsageError(f"{option} {file}: no folder {file.parent}; make it: mkdir -p {shlex.quote(str(file.parent))}")
 
 
 class Number(click.FloatRange):

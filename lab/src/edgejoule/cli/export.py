@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from edgejoule.cli.common import store_option
+from edgejoule.cli.common import require_folder, store_option
 from edgejoule.errors import StoreError, UsageError
 from edgejoule.export.bundle import write_bundle
 from edgejoule.export.parquet import write_runs, write_samples
@@ -83,6 +83,9 @@ def export(
         raise UsageError(f"--bundle {bundle}: expected the name of a .zip file, and no -o beside it")
     if parquet is not None and (output is not None or bundle is not None or form in ("csv", "jsonl", "events")):
         raise UsageError(f"--parquet {parquet}: expected no --csv, --jsonl, --events, --bundle or -o beside it")
+    for option, file in (("-o", output), ("--parquet", parquet), ("--bundle", bundle)):
+        if file is not None:
+            require_folder(option, file)
     with Store.open(store) as opened:
         stored = opened.find(experiment)
         if bundle is not None:

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from edgejoule.cli.common import console, echo_json, json_option, store_option
+from edgejoule.cli.common import console, echo_json, json_option, require_folder, store_option
 from edgejoule.errors import StoreError
 from edgejoule.export.bundle import bundle_store
 from edgejoule.findings import Findings, find
@@ -39,6 +39,8 @@ def report(experiment: str, output: Path | None, store: Path, as_json: bool) -> 
 
     EXPERIMENT is an id, a name, latest (the default) or a bundle's FILE.zip. The report opens without a network.
     """
+    if output is not None:
+        require_folder("-o", output)
     bundle = Path(experiment) if experiment.endswith(".zip") else None
     with bundle_store(bundle) if bundle else Store.open(store) as opened:
         stored = opened.find("latest" if bundle else experiment)
@@ -59,7 +61,6 @@ def write_report(store: Store, experiment: Experiment, findings: Findings, targe
     text = build(store, experiment, findings)
     scratch = target.with_name(f".{target.name}.part")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         scratch.write_text(text, encoding="utf-8")
         scratch.replace(target)
     except OSError as error:

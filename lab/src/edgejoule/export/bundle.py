@@ -281,7 +281,8 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> Mapping[str, Any]:
     if version[0] != VERSION or version[1] not in READABLE:
         raise BundleError(
             f"{path}: bundle format {version[0]} of store format {version[1]}, made by edgejoule "
-            f"{head.get('edgejoule')}; this one reads {VERSION} of {' and '.join(map(str, READABLE))}"
+            f"{head.get('edgejoule')}; this one reads {VERSION} of {' and '.join(map(str, READABLE))}; import it "
+            "with that edgejoule"
         )
     if sorted(names) != sorted({*hashes, _HEAD}):
         raise BundleError(f"{path}: damaged: its members are not those that {_HEAD} lists")

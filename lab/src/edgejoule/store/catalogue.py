@@ -28,7 +28,7 @@ from edgejoule.meters.base import Clock
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.sampler import Sampler
 from edgejoule.meters.trace import Trace
-from edgejoule.store.formats import EXPERIMENTS_SCHEMA, READABLE, SCHEMA_VERSION, upgrade
+from edgejoule.store.formats import EXPERIMENTS_SCHEMA, READABLE, SCHEMA_VERSION, refusal, upgrade
 from edgejoule.store.notes import NOTES_SCHEMA, Note, notes_of
 from edgejoule.store.recorder import TraceRecorder
 from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
@@ -288,10 +288,7 @@ class Store:
         if application != APPLICATION_ID:
             raise StoreError(f"{path}: is an SQLite file of another program, not a store of edgejoule")
         if version not in READABLE:
-            readable = " and ".join(map(str, READABLE))
-            raise StoreError(
-                f"{path}: store format {version}, this edgejoule reads {readable}; --store PATH names another"
-            )
+            raise StoreError(f"{path}: {refusal(connection, version)}")
         return int(version)
 
     @staticmethod

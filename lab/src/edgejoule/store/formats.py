@@ -5,8 +5,10 @@ Format 5 has no notes and gives the number of a deleted experiment to the next o
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 
+from edgejoule import __version__
 from edgejoule.store.notes import NOTES_SCHEMA
 
 SCHEMA_VERSION = 6
@@ -49,3 +51,19 @@ def upgrade(connection: sqlite3.Connection) -> int:
             raise
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
     return SCHEMA_VERSION
+
+
+def refusal(connection: sqlite3.Connection, version: int) -> str:
+    """Says which edgejoule wrote a store of another format, as far as it is known, and what to do."""
+    written = None
+    with contextlib.suppress(sqlite3.Error):  # another format may have other tables
+        sql = "SELECT json_extract(environment_json, '$.edgejoule') FROM experiments ORDER BY id DESC LIMIT 1"
+        written = (connection.execute(sql).fetchone() or [None])[0]
+    age = "later" if version > SCHEMA_VERSION else "earlier"
+    writer = f"an {age} edgejoule" if age == "earlier" else f"a {age} edgejoule"
+    writer += f" ({written})" if written else ""
+    readable = " and ".join(map(str, READABLE))
+    return (
+        f"store format {version}, written by {writer}; this is edgejoule {__version__}, which reads format "
+        f"{readable}. Use that edgejoule for this store, or name another store: --store PATH"
+    )
