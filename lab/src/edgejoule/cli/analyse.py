@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.markup import escape
 
-from edgejoule.cli.common import Number, console, echo_json, json_option
+from edgejoule.cli.common import Number, console, echo_json, json_option, messages
 from edgejoule.errors import UsageError
 
 if TYPE_CHECKING:
@@ -158,6 +158,7 @@ def analyse(
     """
     # numpy and scipy take most of a second to import; --help does without them.
     from edgejoule.cli.analysis_view import print_analysis, print_extremes, print_regression
+    from edgejoule.cli.mixed_rows import check_one_method, warnings
     from edgejoule.stats import AnalysisBy, read_table, regression
     from edgejoule.stats import analyse as analyse_table
     from edgejoule.stats import looks as declared_looks
@@ -166,6 +167,8 @@ def analyse(
     numbers = [name for name in (response, options["order"], line_on) if name]
     levels = [*factors, *(name for name in (options["block"], options["unit"], by) if name)]
     columns = _columns(table, numbers, levels)
+    check_one_method(table, response, by)
+    mixed = list(warnings(table, response, factors, options["block"], by))
     if looks is None and options["look"] is not None:
         raise UsageError("--look needs --looks, the declared numbers of replications")
     plan = declared_looks(looks, alpha=alpha, spending=spending) if looks else None
@@ -173,6 +176,8 @@ def analyse(
     repeated = (options["unit"], *factors) if options["unit"] else ()
     groups = options["compare"] or factors
     lines = regression(columns, response, line_on, groups, repeated=repeated) if line_on else None
+    for warning in mixed:
+        messages().print(f"warning: {warning}", markup=False, highlight=False)
     result = analyse_table(
         columns,
         response,
@@ -185,7 +190,7 @@ def analyse(
         **options,
     )
     if as_json:
-        echo_json(result.to_json() | ({"regression": lines.to_json()} if lines else {}))
+        echo_json({**result.to_json(), **({"regression": lines.to_json()} if lines else {}), "warnings": mixed})
         return
     out = console()
     if isinstance(result, AnalysisBy):

@@ -75,9 +75,9 @@ def export(
     """Export the runs of an EXPERIMENT: table, lines or bundle.
 
     EXPERIMENT is an id, a name or latest (the default). The name of an energy column ends with its method
-    (energy_j.modelled); the column beside it has the half width of the k=2 interval (energy_j.modelled.k2). A missing
-    value is an empty cell, in Parquet null. Tables have the attempts that count; JSON lines and bundles have all
-    attempts.
+    (energy_j.modelled); the column beside it has the half width of the k=2 interval (energy_j.modelled.k2). The last
+    columns name experiment, host and start (UTC), and the fixed settings. A missing value is an empty cell, in Parquet
+    null. Tables have the attempts that count; JSON lines and bundles have all attempts.
     """
     if bundle is not None and (output is not None or bundle.suffix != ".zip"):
         raise UsageError(f"--bundle {bundle}: expected the name of a .zip file, and no -o beside it")
@@ -131,8 +131,9 @@ def _write_parquet(store: Store, experiment: Experiment, runs: list[Run], target
 def _samples(store: Store, runs: list[Run]) -> Iterable[str]:
     for run in runs:
         for trace in store.data(run).traces:
+            which = {"run": run.run_index + 1, "attempt": run.attempt + 1}
             for sample in trace.samples():
-                yield json.dumps(sample_record(trace.channel, sample)) + "\n"
+                yield json.dumps({**which, **sample_record(trace.channel, sample)}) + "\n"
 
 
 def _events(store: Store, runs: list[Run]) -> Iterable[str]:

@@ -2,18 +2,22 @@
 
 An energy column has its method in its name (energy_j.modelled); where it has uncertainties, the column beside it
 (energy_j.modelled.k2) has the half widths of the k=2 intervals. A missing value is None, in CSV an empty cell.
+The last columns, from `experiment` on, are those in which tables of several experiments may differ (`mixed_rows`).
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from edgejoule.dictionary.responses import is_energy, label_of
 from edgejoule.errors import UsageError
 from edgejoule.store import Experiment, ResponseValue, Run
+
+EXPERIMENT, STARTED = "experiment", "started"  # columns; the first one begins the surroundings of a run
 
 Cell = bool | int | float | str | tuple[str, ...] | None
 
@@ -35,9 +39,10 @@ class RunsColumn:
 
 
 def runs_table(experiment: Experiment, runs: Sequence[Run]) -> list[RunsColumn]:
-    """Run, block, the factors, every response, status, cause, flags; attempts where a run has several.
+    """Run, block, the factors, every response, status, cause, flags; attempts where a run has several; at the end the
+    experiment, its host, the start, and the settings that are no factors.
 
-    Raises UsageError when a factor has the name of another column.
+    Raises UsageError when a factor has the name of another column before those at the end.
     """
     place = [
         RunsColumn("run", int, [run.run_index + 1 for run in runs], "number of the run, from 1"),
@@ -48,7 +53,8 @@ def runs_table(experiment: Experiment, runs: Sequence[Run]) -> list[RunsColumn]:
     clash = {factor.name for factor in factors} & {column.name for column in (*place, *others)}
     if clash:
         raise UsageError(f"a factor has the name of a column: {', '.join(sorted(clash))}")
-    return [*place, *factors, *others]
+    columns = [*place, *factors, *others]
+    return [*columns, *_surroundings(experiment, runs, {column.name for column in columns})]
 
 
 def runs_csv(columns: Sequence[RunsColumn]) -> str:
@@ -105,6 +111,31 @@ def _outcome(runs: Sequence[Run]) -> list[RunsColumn]:
         RunsColumn("attempt", int, attempts, "number of the attempt at the run, from 1"),
         RunsColumn("set_aside", bool, [run.set_aside for run in runs], "another attempt counts", yes_no=True),
     ]
+
+
+def _surroundings(experiment: Experiment, runs: Sequence[Run], taken: Collection[str]) -> list[RunsColumn]:
+    """What is the same for all runs of an experiment, and the start. A name that is taken is left out."""
+    rows = len(runs)
+    columns = [
+        RunsColumn(EXPERIMENT, str, [experiment.name] * rows, "name of the experiment"),
+        RunsColumn("experiment_id", int, [experiment.id] * rows, "its number in its store"),
+        RunsColumn("spec", str, [experiment.spec.digest()[:12]] * rows, "equal where all settings and factors are"),
+        RunsColumn("host", str, [experiment.environment.get("host")] * rows, "name of the machine"),
+        RunsColumn(STARTED, str, [_utc(run.started_realtime_ns) for run in runs], "start of the run, UTC"),
+        RunsColumn("durability", str, [run.settings.get("durability") for run in runs], "what writes survive"),
+        RunsColumn("target", int, [run.settings.get("target_ops_s") for run in runs], "declared rate", "ops/s"),
+    ]
+    own = {column.name for column in columns}
+    fixed = experiment.spec.fixed.items()
+    columns += [RunsColumn(n, type(v), [v] * rows, "fixed setting") for n, v in fixed if n not in own]
+    return [column for column in columns if column.name not in taken]
+
+
+def _utc(realtime_ns: int | None) -> str | None:
+    """Returns the time in ISO 8601 with milliseconds."""
+    if realtime_ns is None:
+        return None
+    return datetime.fromtimestamp(realtime_ns / 1e9, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _csv_cell(column: RunsColumn, cell: Cell) -> Cell:

@@ -38,6 +38,7 @@ def capture(data_path: Path, root: Path = Path("/")) -> dict[str, Any]:
         "temperature_c": _temperatures(root),
         "under_voltage": _text(f"{root}/sys/devices/platform/soc/soc:firmware/get_throttled"),
         "storage": storage(data_path, root),
+        "host": platform.node(),
         "edgejoule": __version__,
         "python": platform.python_version(),
     }

@@ -1,0 +1,104 @@
+"""What speaks against analysing the rows of a table together: exports of several experiments put into one file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+from edgejoule.errors import UsageError
+from edgejoule.export.runs_table import EXPERIMENT, STARTED
+from edgejoule.stats import CsvTable
+
+_METHODS = frozenset({"measured", "counted", "modelled"})
+_LEVELS_MAX = 4  # of a column that a warning shows
+#: Columns that name a row and not what was measured.
+_NAMES = frozenset({STARTED, "experiment_id"})
+
+
+def check_one_method(table: CsvTable, response: str, apart: str | None) -> None:
+    """Refuses joules of several methods, and numbers of several units, in one column. apart: the column of --by, whose
+    levels are analysed one by one. Raises UsageError.
+    """
+    if "method" not in table.columns or not set(table.columns["method"]) & _METHODS:
+        return
+    rows = [at for at, value in enumerate(table.numbers(response)) if value is not None]
+    for name in ("method", "unit"):
+        levels = {table.columns[name][at] for at in rows} if name in table.columns and name != apart else set()
+        if len(levels) > 1:
+            raise UsageError(
+                f"{table.path}: column {response!r} has numbers of {name} {' and '.join(sorted(levels))}, which are "
+                f"not compared: analyse them one by one (--by {name}), or keep the rows of one"
+            )
+
+
+def warnings(
+    table: CsvTable, response: str, factors: Sequence[str], block: str | None, apart: str | None
+) -> Iterator[str]:
+    """Yields a warning for each thing that the rows of an export do not share and the analysis does not use.
+
+    apart: the column of --by.
+    """
+    if EXPERIMENT not in table.columns:
+        return
+    rows = [at for at, value in enumerate(table.numbers(response)) if value is not None]
+    yield from _repeated(table, rows)
+    yield from _other_methods(table, response)
+    named = {*factors, block, apart}
+    first = list(table.columns).index(EXPERIMENT)
+    names = [name for name in list(table.columns)[first:] if name not in named | _NAMES]
+    differing = {name: counts for name in names if len(counts := _levels(table, name, rows)) > 1}
+    if not differing:
+        return
+    settings = [name for name in differing if name not in (EXPERIMENT, "spec")]
+    shown = "; ".join(f"{name}: {_text(counts)}" for name, counts in differing.items())
+    yield f"{table.path}: the rows differ in columns that the analysis does not use: {shown}"
+    for name in settings or list(differing)[:1]:
+        yield f"{name}: {_remedy(table, name, rows, [factor for factor in factors if factor != apart])}"
+
+
+def _repeated(table: CsvTable, rows: Sequence[int]) -> Iterator[str]:
+    keys = [name for name in (EXPERIMENT, "experiment_id", "host", STARTED, "run", "attempt") if name in table.columns]
+    counts = Counter(tuple(table.columns[name][at] for name in keys) for at in rows)
+    if repeated := sum(count - 1 for count in counts.values()):
+        yield f"{table.path}: {repeated} of {len(rows)} rows repeat others: the same run counts several times"
+    aside = sum(table.columns["set_aside"][at] == "yes" for at in rows) if "set_aside" in table.columns else 0
+    if aside:
+        yield f"{table.path}: {aside} rows are attempts that do not count (set_aside): export without --attempts"
+
+
+def _other_methods(table: CsvTable, response: str) -> Iterator[str]:
+    """Yields a warning if rows without the response have it by another method."""
+    base, _, method = response.rpartition(".")
+    if method not in _METHODS:
+        return
+    here = table.numbers(response)
+    for other in sorted(_METHODS - {method}):
+        if (column := f"{base}.{other}") in table.columns:
+            values = table.numbers(column)
+            if left := sum(mine is None and theirs is not None for mine, theirs in zip(here, values, strict=True)):
+                yield (
+                    f"{table.path}: {left} rows have {column} instead of {response} and are left out; {method} and "
+                    f"{other} joules are not compared"
+                )
+
+
+def _levels(table: CsvTable, name: str, rows: Collection[int]) -> Counter[str]:
+    return Counter(table.columns[name][at] for at in rows)
+
+
+def _text(counts: Counter[str]) -> str:
+    shown = [f"{level or 'not given'} in {count} rows" for level, count in counts.most_common(_LEVELS_MAX)]
+    more = len(counts) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _remedy(table: CsvTable, name: str, rows: Sequence[int], used: Sequence[str]) -> str:
+    """Says how the column becomes a factor, or that the rows cannot tell it from one that is used."""
+    columns = [table.columns[factor] for factor in used]
+    levels: dict[tuple[str, ...], set[str]] = {}
+    for at in rows:
+        levels.setdefault(tuple(column[at] for column in columns), set()).add(table.columns[name][at])
+    if all(len(inside) == 1 for inside in levels.values()):
+        return f"changes together with {', '.join(used)}: these rows cannot tell which of them had the effect"
+    missing = " (first write its value into the empty cells)" if "" in _levels(table, name, rows) else ""
+    return f"make it a factor (--factors {','.join([*used, name])}) or analyse its levels apart (--by {name}){missing}"
