@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import pytest
+from pdf_text import pdf_text
 from playwright.sync_api import sync_playwright
 
 from edgejoule.findings import find
@@ -34,8 +36,8 @@ def opened(browser, make_store, tmp_path):
     assert (ASSETS / "uplot").is_dir(), "uPlot is not there: python lab/fetch_web_assets.py"
     contexts, troubles, requests = [], [], []
 
-    def open_page(width: int = 1400, scheme: str = "light"):
-        with make_store() as store:
+    def open_page(width: int = 1400, scheme: str = "light", **fields: object):
+        with make_store(**fields) as store:
             experiment = store.find()
             target = tmp_path / "report.html"
             target.write_text(build(store, experiment, find(store, experiment)), encoding="utf-8")
@@ -160,3 +162,166 @@ def test_without_scripts_every_trace_is_a_picture(browser, make_store, tmp_path)
     page.goto(target.as_uri())
     assert page.locator(".plot svg:visible").count() == 9
     context.close()
+
+
+QUESTION = (
+    "Which embedded database costs the fewest joules per operation on this machine, and does it depend on the mix of "
+    "reads and writes?"
+)
+#: The lowest edge of the first screen's parts, in pixels of the page.
+BOTTOM = """() => Math.max(...["h1", ".headline", ".answer", ".answer tbody tr", ".footnote"].flatMap(
+  (which) => Array.from(document.querySelectorAll(which), (e) => e.getBoundingClientRect().bottom + scrollY)))"""
+WORDS_BEFORE_THE_FIRST_DOT = """() => {
+  const range = document.createRange();
+  range.setStart(document.body, 0);
+  range.setEndBefore(document.querySelector(".dot"));
+  return range.toString().split(/\\s+/).filter(Boolean);
+}"""
+#: Parts of the first screen that leave the window, with their text.
+OUTSIDE = """() => Array.from(document.querySelectorAll("#answer *"))
+  .filter((e) => !e.closest(".ticks") && e.getClientRects().length && e.getBoundingClientRect().width > 0)
+  .filter((e) => e.getBoundingClientRect().right > innerWidth || e.getBoundingClientRect().left < 0)
+  .map((e) => e.className + ": " + e.textContent)"""
+#: Names and reasons that do not fit their place.
+SHORTENED = """() => Array.from(document.querySelectorAll(".who, .track .hole"))
+  .filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"""
+OPEN_ALL = "document.querySelectorAll('details').forEach((d) => { d.open = true; })"
+#: Tables that are wider than their place, where that does not scroll by keyboard or must not scroll.
+CUT = """(mayScroll) => Array.from(document.querySelectorAll("main table:not(.u-legend)")).filter((table) => {
+  const place = table.closest(".scroll") || table.parentElement;
+  const wide = table.getBoundingClientRect().right > place.getBoundingClientRect().right + 1;
+  return wide && !(mayScroll && place.tabIndex === 0 && getComputedStyle(place).overflowX === "auto");
+}).map((table) => table.caption.textContent)"""
+#: Contrast of each text with the page, and of each dot.
+CONTRAST = """() => {
+  const light = (rgb) => rgb.match(/[\\d.]+/g).slice(0, 3).map((v) => v / 255)
+    .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const against = (colour) => {
+    const [a, b] = [light(colour), light(getComputedStyle(document.body).backgroundColor)].sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+  };
+  const least = (which, property) => Math.min(...Array.from(
+    document.querySelectorAll(which), (e) => against(getComputedStyle(e)[property])));
+  return [least("h1, .headline, #answer th, #answer td, #answer span, #answer p", "color"),
+          least("#answer .dot", "borderTopColor")];
+}"""
+COMPARED = 'responses = ["energy_per_op_uj"]\ncompare = "threads"'
+EIGHT = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+def test_the_whole_answer_stands_on_the_first_screen(opened):
+    page = opened(question=QUESTION)
+    assert page.locator(".answer tbody tr").count() == 3
+    assert page.locator(".answer .dot").count() == 9
+    assert page.evaluate(BOTTOM) <= 900
+
+
+def test_eight_levels_in_three_workloads_stand_on_the_first_screen(opened):
+    page = opened(databases=("sqlite",), threads=EIGHT, blocks=2, analysis=COMPARED)
+    assert page.locator(".answer .dot").count() == 24
+    assert page.evaluate(BOTTOM) <= 900
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"target_ops_s": 60_000.0, "reached": {"sqlite": 0.7}}, {"threads": (1, 8), "blocks": 2}]
+)
+def test_on_a_telephone_the_answer_begins_on_the_first_screen_and_nothing_is_cut(opened, fields):
+    page = opened(390, question=QUESTION, method="counted", **fields)
+    assert page.evaluate("document.querySelector('.answer .dot').getBoundingClientRect().bottom") <= 844
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate(OUTSIDE) == []
+    assert page.evaluate(SHORTENED) == []
+
+
+def test_on_a_telephone_no_meter_stands_above_the_answer(opened):
+    page = opened(390)
+    assert page.locator("#details aside").bounding_box()["y"] > page.locator(".footnote").bounding_box()["y"]
+
+
+@pytest.mark.parametrize("width", [1400, 1920])
+def test_names_and_figures_of_the_answer_fit_their_places(opened, width):
+    page = opened(width, threads=(1, 8), blocks=2, failed={7: "no space left on the device that holds the database"})
+    assert page.evaluate(OUTSIDE) == []
+    assert page.evaluate(SHORTENED) == []
+
+
+def test_at_most_sixty_words_stand_before_the_first_dot(opened):
+    words = opened().evaluate(WORDS_BEFORE_THE_FIRST_DOT)
+    assert 10 < len(words) <= 60, " ".join(words)
+
+
+LONG = "the meter did not answer for 2.3 s between two samples, and a gap of more than 1 s cannot be filled " * 2
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"threads": (1, 4, 16), "blocks": 2},
+        {"failed": {7: LONG}, "missing": {("energy_per_op_uj", 4): LONG, ("throughput_ops_s", 5): LONG}},
+    ],
+)
+def test_no_table_is_cut_at_1400_pixels(opened, fields):
+    page = opened(1400, method="counted", **fields)
+    page.evaluate(OPEN_ALL)
+    assert page.evaluate(CUT, arg=False) == []
+
+
+def test_on_a_telephone_a_wide_table_scrolls_in_a_place_that_takes_the_focus(opened):
+    page = opened(390)
+    page.evaluate(OPEN_ALL)
+    assert page.evaluate(CUT, arg=True) == []
+    assert page.evaluate(CUT, arg=False) != [], "there are wide tables"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_answer_can_be_read_against_the_page(opened, scheme):
+    page = opened(scheme=scheme, threads=EIGHT, databases=("sqlite",), workloads=("read",), blocks=2, method="counted")
+    text, dots = page.evaluate(CONTRAST)
+    assert text >= 4.5
+    assert dots >= 3.0, "WCAG 2.1, 1.4.11"
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s", "", text)
+
+
+def test_the_first_printed_page_is_the_answer(opened):
+    page = opened(question=QUESTION, method="counted")
+    verdicts = page.locator(".answer .say").all_inner_texts()
+    assert len(verdicts) == 3
+    printed = pdf_text(page.pdf(format="A4", page_ranges="1"))
+    for text in (QUESTION, page.locator(".headline").inner_text(), *verdicts, page.locator(".footnote").inner_text()):
+        assert squeezed(text) in printed
+
+
+def test_folded_tables_are_printed(opened):
+    page = opened(method="counted", failed={7: "no space left"})
+    printed = pdf_text(page.pdf(format="A4"))
+    for table in page.locator("main details table").all():
+        assert squeezed(table.locator("tbody tr").last.text_content()) in printed, table.locator(
+            "caption"
+        ).text_content()
+
+
+def test_all_traces_are_printed(opened):
+    page = opened()
+    page.emulate_media(media="print")
+    assert page.locator(".trace-group:visible h3").all_inner_texts() == ["read", "moderate", "write"]
+
+
+def test_no_heading_is_the_last_of_its_printed_page(opened):
+    page = opened(threads=(1, 4), blocks=2, method="counted")
+    headings = {squeezed(text) for text in page.locator("main h2, main h3, main summary").all_inner_texts() if text}
+    pages = max(map(int, re.findall(rb"/Type /Pages\n/Count (\d+)", page.pdf(format="A4"))))
+    for number in range(1, pages + 1):
+        drawn = pdf_text(page.pdf(format="A4", page_ranges=str(number)))
+        assert not [text for text in headings if drawn.endswith(text)], number
+
+
+def test_a_dark_screen_prints_dark_on_white(opened):
+    page = opened(scheme="dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate(CONTRAST)[0] >= 4.5
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

@@ -42,7 +42,7 @@ def glance(f: Findings) -> Table:
     columns = [", ".join(f.condition_factors) or "experiment"]
     for r in shown:
         side = "highest" if r.better is Better.HIGHER else "lowest"
-        columns += [f"{side} {heading(r)}", "next", "last"]
+        columns += [f"{side} {heading(r)}", *_glance_ends(r)]
     rows = []
     for i, ranking in enumerate(shown[0].rankings if shown else ()):
         row: list[table.Cell] = [label(ranking.condition) or "all"]
@@ -52,10 +52,16 @@ def glance(f: Findings) -> Table:
     return Table("Results at a glance", tuple(columns), (False,) * len(columns), tuple(rows))
 
 
+def _glance_ends(r: ResponseFinding) -> list[str]:
+    """Returns the titles of the columns beside the best: none if it is always alone, one if there is one other."""
+    return ["next", "last"][: max(len(k.contrasts) for k in r.rankings)]
+
+
 def _glance_cells(r: ResponseFinding, index: int, f: Findings) -> list[table.Cell]:
     ranking = r.rankings[index]
+    others = len(_glance_ends(r))
     if not ranking.cells:
-        return [hole("no value"), "", ""]
+        return [hole("no value"), *[""] * others]
     best = ranking.cells[0]
     names = [best.levels[f.subject], *(c.other for c in ranking.tied)]
     unit = unit_for_response(r)
@@ -72,7 +78,7 @@ def _glance_cells(r: ResponseFinding, index: int, f: Findings) -> list[table.Cel
     contrasts = ranking.contrasts
     ends = [contrasts[0], contrasts[-1]] if len(contrasts) > 1 else [*contrasts[:1]]
     cells: list[table.Cell] = [tuple(figure), *(_distance(c, f) for c in ends)]
-    return [*cells, *[""] * (3 - len(cells))]
+    return [*cells, *[""] * (1 + others - len(cells))]
 
 
 def _distance(c: Contrast, f: Findings) -> table.Cell:

@@ -79,14 +79,15 @@ def _axis(scale: Axis, unit: Unit, r: ResponseFinding, height: float) -> Markup:
     for tick in ticks:
         x = scale(tick)
         parts.append(svg.line(x, 0, x, bottom, "zero" if tick == 0 else "grid"))
-        parts.append(svg.text(x, bottom + 14, _tick(tick), "tick", "middle"))
+        parts.append(svg.text(x, bottom + 14, tick_text(tick), "tick", "middle"))
     title = axis_title(r, unit) + (", log axis" if scale.log else "")
     start = max(0.0, min(scale.start, WIDTH - len(title) * _AXIS_CHARACTER))
     parts.append(svg.text(start, bottom + 31, title, "axis"))
     return svg.tag("g", *parts)
 
 
-def _tick(value: float) -> str:
+def tick_text(value: float) -> str:
+    """A tick's figure, without its unit."""
     return f"{value:,.0f}" if abs(value) >= 10 or value == int(value) else f"{value:g}"
 
 

@@ -15,10 +15,9 @@ from markupsafe import Markup
 
 from edgejoule import __version__
 from edgejoule.findings import Findings, ResponseFinding, baselines, phases, statistics, tables
-from edgejoule.findings.additions import replications_text
 from edgejoule.findings.design import Layout, design_of, label, runs_of
 from edgejoule.findings.text import count
-from edgejoule.report import bars, cdf, commands, decisions, level0, load_curve, other_programs, traces
+from edgejoule.report import answer, bars, cdf, commands, decisions, level0, load_curve, other_programs, traces
 from edgejoule.report.table_html import cell_html, chip
 from edgejoule.report.traces import PowerTrace
 from edgejoule.stats import DeclaredTest
@@ -39,7 +38,7 @@ _COVERS = {
 
 
 #: Of an experiment's environment: what other parts of the report say.
-_SHOWN_ELSEWHERE = ("options", "looks", "added", "idle_power_at_begin", "shell_starts")
+_SHOWN_ELSEWHERE = ("options", "looks", "idle_power_at_begin", "shell_starts")
 
 
 @dataclass(frozen=True)
@@ -72,13 +71,13 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         f=findings,
         experiment=experiment,
         spec=experiment.spec,
+        answer=answer.picture(findings.answer, design.subject, design.subjects, findings.condition_factors),
         subjects=tables.subjects(findings),
         chip=chip,
         cell_html=cell_html,
         badge=f"energy: {findings.energy_method}" if findings.energy_method else "no energy figures",
         created=time.strftime("%Y-%m-%d %H:%M", time.localtime(experiment.created_realtime_ns / 1e9)),
         version=__version__,
-        done=_done(findings),
         glance=tables.glance(findings),
         bars=[
             (r, bars.bars(r, design.subject, design.subjects), _reading(r, experiment.spec.analysis.by))
@@ -133,14 +132,8 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         options=_options(experiment),
         notes=store.notes(experiment.id),
         environment=_sections({k: v for k, v in experiment.environment.items() if k not in _SHOWN_ELSEWHERE}),
-        replications=replications_text(experiment),
+        replications=count(experiment.spec.design.replications, "replication"),
     )
-
-
-def _done(f: Findings) -> str:
-    p = f.progress
-    extra = [f"{p.failed} failed"] * bool(p.failed) + [f"{p.planned} not run yet"] * bool(p.planned)
-    return f"{p.finished} of {count(p.total, 'run')} finished" + "".join(f", {e}" for e in extra)
 
 
 def _reading(r: ResponseFinding, by: str | None) -> str:
