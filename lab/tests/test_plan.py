@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from edgejoule.databases.checks import check_plan
 from edgejoule.databases.system_under_test import system_of
 from edgejoule.experiment.model import Spec
-from edgejoule.experiment.plan import cells, make_plan
+from edgejoule.experiment.plan import Addition, cells, make_plan, planned_cells
 from edgejoule.experiment.read import load_spec
 
 
@@ -96,3 +98,28 @@ keytype = "integer"
     assert {p.properties["zipfian.theta"] for p in plan} == {0, 0.5, 1}
     assert all(p.properties["keytype"] == "integer" and not p.options for p in plan)
     check_plan(skewed, plan)
+
+
+def addition(s: Spec, replications: int, **levels: object) -> Addition:
+    chosen = [cell for cell in cells(s) if all(cell[name] == level for name, level in levels.items())]
+    return Addition(replications, tuple(chosen), 0)
+
+
+@pytest.mark.parametrize("order", ["randomised-blocks", "one-after-another", "as-written"])
+def test_added_replications_come_after_the_plan_and_leave_it_as_it_is(order: str) -> None:
+    s = spec(replications=2, seed=3, order=order)
+    plan = make_plan(s)
+    added = [addition(s, 2, database="sqlite"), addition(s, 1)]
+    longer = make_plan(s, added)
+    assert longer[:16] == plan
+    assert [p.index for p in longer] == list(range(16 + 8 + 8))
+    assert [p.block for p in longer[16:24]] == ([2, 3] * 4 if order == "one-after-another" else [2] * 4 + [3] * 4)
+    assert {p.database for p in longer[16:24]} == {"sqlite"}
+    assert [p.block for p in longer[24:]] == [4] * 8
+    assert list(planned_cells(s, added)) == [(p.block, dict(p.levels)) for p in longer]
+    assert {p.load_unit for p in longer} == {None}
+
+
+def test_replications_of_every_cell_are_those_of_a_longer_plan() -> None:
+    s = spec(replications=2, seed=3)
+    assert make_plan(s, [addition(s, 1), addition(s, 2)]) == make_plan(spec(replications=5, seed=3))

@@ -32,7 +32,7 @@ from edgejoule.databases.snapshots import Snapshots, data_bytes
 from edgejoule.dictionary.properties import CORE, KINDS, LOAD_PROPERTIES
 from edgejoule.errors import EdgejouleError
 from edgejoule.experiment.model import Spec
-from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.plan import Addition, cells, make_plan
 from edgejoule.machine import environment
 from edgejoule.store import Store
 from edgejoule.study import study
@@ -813,3 +813,45 @@ def test_only_some_cells_are_done_now_and_the_others_later(bench: Bench) -> None
     one_line_error(bench("run", "experiment.toml", "--only", "databse=leveldb"), 2, "did you mean 'database'")
     planned = bench("run", "experiment.toml", "--only", "database=leveldb", "--dry-run").stdout
     assert set(re.findall(r"^ *\d+ +\d+ +(\w+)", planned, re.MULTILINE)) == {"leveldb"}
+
+
+def test_more_replications_of_chosen_cells_join_the_finished_experiment(both_databases: Bench, bench: Bench) -> None:
+    shutil.copytree(both_databases.folder, bench.folder, dirs_exist_ok=True)
+    before = bench.finished()
+    arguments = ("experiment.toml", "--set", "design.replications=1", "--more", "1")
+    planned = bench("run", *arguments, "--only", "database=leveldb", "--dry-run")
+    assert re.findall(r"^ *(\d+) +(\d+) +(\w+)", planned.stdout, re.MULTILINE) == [("3", "2", "leveldb")]
+    assert "An added block has one cell alone" in planned.stdout
+    done = bench("run", *arguments)
+    finished(done)
+    assert "1 replication of every cell was added on" in done.stdout
+    assert bench.counts() == {"finished": 4}
+    assert {index: run for index, run in bench.finished().items() if index in before} == before
+    with Store.open(bench.store) as store:
+        assert [run.block for run in store.runs(1)] == [0, 0, 1, 1]
+        assert len(store.experiments()) == 1
+    one_line_error(bench("run", *arguments, "--resume"), 2, "--more", "leave --resume")
+
+
+def test_more_replications_that_were_interrupted_are_resumed(both_databases: Bench, bench: Bench) -> None:
+    shutil.copytree(both_databases.folder, bench.folder, dirs_exist_ok=True)
+    one = ("experiment.toml", "--set", "design.replications=1")
+    with Store.open(bench.store) as store:
+        experiment = store.find()
+        addition = Addition(1, tuple(cells(experiment.spec)), 1)
+        store.extend(experiment.id, addition, make_plan(experiment.spec, [addition])[-2:])
+    one_line_error(bench("run", *one, "--more", "1"), 2, "experiment 1 is not finished (2 of 4 runs", "--resume")
+    done = bench("run", *one, "--resume")
+    finished(done)
+    assert "2 runs finished, 2 to do" in done.stderr
+    assert bench.counts() == {"finished": 4}
+
+
+def test_more_replications_are_refused_where_their_number_is_fixed_or_there_is_no_experiment(bench: Bench) -> None:
+    bench.store.parent.mkdir()
+    Store.open(bench.store, create=True).close()
+    more = ("run", "experiment.toml", "--more", "1")
+    one_line_error(bench(*more), 2, "holds no experiment of this spec")
+    one_line_error(bench(*more, "--set", 'design.load="block"'), 2, "--more: a sequential design")
+    stein = '{kind = "stein", first = 2, precision = 1.05}'
+    one_line_error(bench(*more, "--set", f"design.sequential={stein}"), 2, "--more: a sequential design")

@@ -65,7 +65,11 @@ class StudyProgress:
     def started(self, study: Study, todo: Sequence[PlannedRun], done: int, busy_share: float | None) -> None:
         """Show how much is to do."""
         self._spec, self._todo = study.spec, list(todo)
-        self._done, self._runs, self._blocks = done, done + len(todo), study.spec.design.replications
+        self._done, self._runs, self._blocks = (
+            done,
+            done + len(todo),
+            1 + max((planned.block for planned in todo), default=0),
+        )
         if done:
             self._console.print(f"resuming: {count(done, 'run')} finished, {len(todo)} to do")
         if busy_share is not None and busy_share > BUSY_SHARE_MAX:

@@ -36,13 +36,14 @@ from edgejoule.experiment.model import Level, Spec
 from edgejoule.experiment.plan import PlannedRun, cell_label, make_plan
 from edgejoule.experiment.read import SpecReading, read_spec
 from edgejoule.findings import find
+from edgejoule.findings.additions import alone_warning
 from edgejoule.meters.base import Availability, Meter, Method
 from edgejoule.meters.discovery import Choice, choose, discover
 from edgejoule.store import Experiment, Run, Store
 from edgejoule.study.open_baseline import check_responses, quiet_s
 from edgejoule.study.run_clocks import ClockPlan, check_servers, clock_plan
 from edgejoule.study.servers import Servers, servers_of
-from edgejoule.study.study import Places, Study, check_free, conduct, continuation
+from edgejoule.study.study import Places, Study, check_free, conduct, continuation, plan_of_more
 
 
 @click.command(
@@ -53,7 +54,8 @@ from edgejoule.study.study import Places, Study, check_free, conduct, continuati
       edgejoule run my.toml --set 'factors.threads=[1, 4]'
       edgejoule run my.toml --only database=sqlite,leveldb --only workload=read
       edgejoule run my.toml --resume
-      edgejoule run my.toml --rerun-flagged"""
+      edgejoule run my.toml --rerun-flagged
+      edgejoule run my.toml --more 3 --only database=sqlite,leveldb"""
 )
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option(
@@ -67,6 +69,13 @@ from edgejoule.study.study import Places, Study, check_free, conduct, continuati
     is_flag=True,
     help="Repeat the runs that were flagged for their conditions (throttling, temperature, clocks, other programs). "
     "Nothing is deleted: the first attempt without a flagged condition counts, whatever its result.",
+)
+@click.option(
+    "--more",
+    type=click.IntRange(min=1, max=10_000),
+    metavar="N",
+    help="Add N replications to the finished experiment of this spec, with --only of the chosen cells. The report says "
+    "that they were added. A block with one cell alone enters no comparison. Not for sequential designs.",
 )
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a key of the spec; may be repeated."
@@ -106,6 +115,7 @@ def run(
     dry_run: bool,
     resume: bool,
     rerun_flagged: bool,
+    more: int | None,
     overrides: Sequence[str],
     meter: str | None,
     profile: str | None,
@@ -124,18 +134,24 @@ def run(
     """
     if resume and rerun_flagged:
         raise UsageError("--rerun-flagged: repeats runs of an experiment that is finished; --resume finishes one")
+    if more and (resume or rerun_flagged):
+        raise UsageError("--more: adds runs to an experiment that is finished; leave --resume and --rerun-flagged out")
     path = spec / "experiment.toml" if spec.is_dir() else spec
     reading = read_spec(path, overrides)
     loaded = reading.spec
     plan = make_plan(loaded)
     check_plan(loaded, plan, keep_going=keep_going)
     chosen = _chosen(loaded, only)
+    if more:
+        plan = plan_of_more(store, loaded, more, chosen)
     servers = servers_of(loaded)
     choice = _servers_choice(servers, meter or profile) if servers else _choice(loaded, meter, profile)
     check_responses(loaded, choice.meter.method)
     beside = _beside(loaded, choice, profile)
     say = messages() if as_json else console()
     say.print(choice.sentence, markup=False)
+    if more and (warning := alone_warning(loaded, plan)):
+        say.print(warning, markup=False)
     if dry_run:
         if as_json:
             echo_json(_plan_json(reading, [p for p in plan if chosen(p)], choice.sentence))
@@ -151,7 +167,7 @@ def run(
     options += [word for name, value in (("--meter", meter), ("--profile", profile)) if value for word in (name, value)]
     experiment, runs, idle = _measure(
         loaded, reading.text(), options, Places.beside(store, data), choice, beside, resume, rerun_flagged, keep_going,
-        chosen, clock_token.encode(), servers, say, bool(only),
+        chosen, clock_token.encode(), servers, say, bool(only), more or 0,
     )  # fmt: skip
     _finish(store, experiment, say, output, as_json)
     if idle:
@@ -253,6 +269,7 @@ def _measure(
     servers: Servers | None,
     say: Console,
     partial: bool,
+    more: int,
 ) -> tuple[Experiment, list[Run], bool]:
     """Returns the experiment, all its runs, and whether there was nothing to do."""
     stop_in_order()
@@ -271,13 +288,14 @@ def _measure(
             Store.open(places.store, create=True) as store,
             StudyProgress(messages(), str(choice.meter.method), causes=keep_going) as progress,
         ):
-            if not (resume or rerun_flagged):
+            if not (resume or rerun_flagged or more):
                 resume, message = continuation(store, study, partial=partial)
                 if message:
                     say.print(message, markup=False)
             experiment, runs = conduct(
-                store, study, progress, resume=resume, rerun_flagged=rerun_flagged, keep_going=keep_going, only=chosen
-            )
+                store, study, progress, resume=resume, rerun_flagged=rerun_flagged, more=more, keep_going=keep_going,
+                only=chosen,
+            )  # fmt: skip
             return experiment, runs, progress.idle
 
 

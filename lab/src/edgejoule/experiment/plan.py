@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from edgejoule.dictionary.properties import CORE, NETWORK, POLICY, is_option
@@ -66,6 +67,20 @@ class PlannedRun:
         return cell_label(self.levels)
 
 
+@dataclass(frozen=True)
+class Addition:
+    """Replications that were added to a finished experiment: further blocks, each with these cells."""
+
+    replications: int
+    cells: tuple[Mapping[str, Level], ...]
+    realtime_ns: int
+
+    @property
+    def runs(self) -> int:
+        """The number of runs that were added."""
+        return self.replications * len(self.cells)
+
+
 def cell_label(levels: Mapping[str, Level]) -> str:
     """Returns a cell's text: its levels in the factors' order."""
     return " · ".join(str(level) for level in levels.values())
@@ -84,23 +99,36 @@ _TOLD = (
 )  # fmt: skip
 
 
-def make_plan(spec: Spec) -> list[PlannedRun]:
-    """Returns all runs in order: per block every cell once, shuffled by the seed unless the order is as written.
+def make_plan(spec: Spec, added: Sequence[Addition] = ()) -> list[PlannedRun]:
+    """Returns all runs in order: per block every cell once, shuffled by the seed unless the order is as written; then
+    the blocks of each addition with its cells.
 
     Source: Montgomery, Design and Analysis of Experiments, ch. 4 (randomised complete blocks).
     """
-    ordered = enumerate(_ordered(spec))
+    ordered = enumerate(_ordered(spec, added))
     return [_planned(spec, levels, index, block, seed) for index, (block, levels, seed) in ordered]
 
 
-def planned_cells(spec: Spec) -> Iterator[tuple[int, dict[str, Level]]]:
+def planned_cells(spec: Spec, added: Sequence[Addition] = ()) -> Iterator[tuple[int, dict[str, Level]]]:
     """Returns block and levels of every run, in the plan's order."""
-    return ((block, levels) for block, levels, _ in _ordered(spec))
+    return ((block, levels) for block, levels, _ in _ordered(spec, added))
 
 
-def _ordered(spec: Spec) -> Iterator[tuple[int, dict[str, Level], int]]:
-    """Returns block, levels and driver's seed of every run: block after block, or one cell after another."""
-    runs = ((block, levels, seed) for block, (order, seed) in enumerate(_blocks(spec)) for levels in order)
+_Ordered = tuple[int, dict[str, Level], int]  # block, levels and driver's seed of a run
+
+
+def _ordered(spec: Spec, added: Sequence[Addition]) -> Iterator[_Ordered]:
+    """Returns every run: block after block, or one cell after another; each addition after all before it."""
+    blocks = enumerate(_blocks(spec))
+    yield from _in_order(spec, itertools.islice(blocks, spec.design.replications))
+    for addition in added:
+        further = itertools.islice(blocks, addition.replications)
+        chosen = ((block, ([c for c in order if c in addition.cells], seed)) for block, (order, seed) in further)
+        yield from _in_order(spec, chosen)
+
+
+def _in_order(spec: Spec, blocks: Iterator[tuple[int, tuple[list[dict[str, Level]], int]]]) -> Iterator[_Ordered]:
+    runs = ((block, levels, seed) for block, (order, seed) in blocks for levels in order)
     if spec.design.order != "one-after-another":
         return runs
     declared, order = spec.design.sequential, cells(spec)
@@ -109,9 +137,9 @@ def _ordered(spec: Spec) -> Iterator[tuple[int, dict[str, Level], int]]:
 
 
 def _blocks(spec: Spec) -> Iterator[tuple[list[dict[str, Level]], int]]:
-    """Yields the cells of each block in their order, and the seed of the block's driver."""
+    """Yields the cells of each block in their order, and the seed of the block's driver, without end."""
     rng = random.Random(spec.design.seed)
-    for _ in range(spec.design.replications):
+    while True:
         order = cells(spec)
         if spec.design.order == "randomised-blocks":
             rng.shuffle(order)

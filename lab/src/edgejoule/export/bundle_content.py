@@ -34,9 +34,9 @@ from edgejoule.eco.federation.decisions import DECISION
 from edgejoule.errors import EdgejouleError, StoreError, UsageError
 from edgejoule.experiment.complaints import complaints
 from edgejoule.experiment.model import Spec
-from edgejoule.experiment.plan import planned_cells
+from edgejoule.experiment.plan import Addition, cells, planned_cells
 from edgejoule.export import bundle_rows as rows
-from edgejoule.store import AUTHOR_LENGTH_MAX, TEXT_LENGTH_MAX, check_text
+from edgejoule.store import AUTHOR_LENGTH_MAX, TEXT_LENGTH_MAX, additions_of, check_text
 from edgejoule.store.codec import unpack, unpack_integers
 from edgejoule.store.traces import channel_from_json, relation_from_json
 from edgejoule.validation_text import expectation
@@ -69,9 +69,22 @@ def check_spec(experiment: Row) -> Spec:
             raise ContentError(f"its spec plans {runs} runs, expected at most {RUNS_MAX}")
         for key, message in complaints(spec):
             raise ContentError(f"spec_json: {key}: {message}")
+        _check_added(row.environment_json.added, spec)
         if len(row.environment_json.options) % 2:
             raise ContentError(f"environment_json.options: expected pairs of texts, got {row.environment_json.options}")
     return spec
+
+
+def _check_added(added: Sequence[rows.AddedRow], spec: Spec) -> None:
+    if added and (spec.design.sequential or spec.design.load != "run"):
+        raise ContentError("environment_json.added: expected none; the number of runs of such a design is fixed")
+    known = {json.dumps(cell) for cell in cells(spec)} if added else set()
+    for number, one in enumerate(added):
+        chosen = [json.dumps(cell) for cell in one.cells]
+        if len(set(chosen)) < len(chosen) or not set(chosen) <= known:
+            raise ContentError(f"environment_json.added.{number}.cells: expected different cells of the experiment")
+    if (runs := sum(one.replications * len(one.cells) for one in added)) > RUNS_MAX:
+        raise ContentError(f"environment_json.added: {runs} runs, expected at most {RUNS_MAX}")
 
 
 def cells_of_plan(spec: Spec) -> int:
@@ -82,7 +95,8 @@ def cells_of_plan(spec: Spec) -> int:
 def check_content(db: sqlite3.Connection, experiment_id: int, spec: Spec) -> None:
     """Check all rows of an experiment that were just inserted, by the connection that did so. Raises ContentError."""
     runs = db.execute("SELECT * FROM runs WHERE experiment_id = ? ORDER BY id", (experiment_id,)).fetchall()
-    _check_runs(db, runs, spec)
+    (environment,) = db.execute("SELECT environment_json FROM experiments WHERE id = ?", (experiment_id,)).fetchone()
+    _check_runs(db, runs, spec, additions_of(parsed_json(environment)))
     first = {row["id"]: place for place, row in enumerate(runs, 1)}
     channels = []
     in_shell = {row["id"] for row in runs if row["facts_json"] and parsed_json(row["facts_json"]).get("shell")}
@@ -177,14 +191,14 @@ def _parsed(name: str, text: object) -> Any:
         raise ContentError(f"{name}: not JSON: {error}") from error
 
 
-def _check_runs(db: sqlite3.Connection, runs: Sequence[sqlite3.Row], spec: Spec) -> None:
+def _check_runs(db: sqlite3.Connection, runs: Sequence[sqlite3.Row], spec: Spec, added: Sequence[Addition]) -> None:
     first = [row["run_index"] for row in runs if row["attempt"] == 0]
-    cells = cells_of_plan(spec)
-    planned = cells * spec.design.replications
-    whole = len(first) == planned or (spec.design.sequential and first and len(first) % cells == 0)
+    in_block = cells_of_plan(spec)
+    planned = in_block * spec.design.replications + sum(addition.runs for addition in added)
+    whole = len(first) == planned or (spec.design.sequential and first and len(first) % in_block == 0)
     if not whole or len(first) > planned:
         raise ContentError(f"tables/runs.jsonl: {len(first)} runs, the experiment plans {planned}")
-    plan = list(itertools.islice(planned_cells(spec), len(first)))
+    plan = list(itertools.islice(planned_cells(spec, added), len(first)))
     attempts: dict[int, list[int]] = {}
     for number, row in enumerate(runs, 1):
         with _at("runs", number):

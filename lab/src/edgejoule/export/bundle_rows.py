@@ -329,6 +329,12 @@ class LookRow(Row):
     total: Count
 
 
+class AddedRow(Row):
+    replications: Annotated[int, Field(ge=1, le=10_000)]
+    cells: Annotated[list[dict[str, Any]], Field(min_length=1)]
+    realtime_ns: Ns
+
+
 class System(Row):
     cpu_busy_share_before: Length | None = None
 
@@ -337,6 +343,7 @@ class SurroundingsRow(Row):
     system: System = Field(default_factory=System)
     options: list[str] = []
     looks: list[LookRow] = []
+    added: list[AddedRow] = []
     identity: dict[str, Any] = {}
     reached_ops_s: dict[str, Length] = {}
 

@@ -12,6 +12,7 @@ from edgejoule.dictionary.responses import RESPONSES, Better, Response
 from edgejoule.errors import DataError, UsageError
 from edgejoule.experiment.model import Analysis as Declared
 from edgejoule.experiment.model import Spec
+from edgejoule.findings.additions import alone_in_block
 from edgejoule.findings.design import Layout, label, runs_of
 from edgejoule.findings.model import AnalysisPart, Cell, Contrast, Levels, Ranking, ResponseFinding
 from edgejoule.findings.other_programs import disturbed
@@ -47,7 +48,8 @@ def respond(
     unusable = disturbed(runs) if known.is_energy else None
     missed = missed_rates(runs, design) if needs_its_rate(name) else {}
     if analysed:
-        values = {index: v for index, v in values.items() if index not in missed}
+        alone = alone_in_block(runs, values, design, declared)
+        values = {index: v for index, v in values.items() if index not in missed and index not in alone}
     resolved = min_ratio if method == MODELLED else None
     notes: list[str] = []
     parts: list[AnalysisPart] = []

@@ -14,7 +14,7 @@ from edgejoule.store import Run
 @dataclass(frozen=True)
 class Layout:
     """The factors with their levels. subject: the factor whose levels are ranked. others: the remaining factors.
-    conditions: the combinations of their levels, in order.
+    conditions: the combinations of their levels, in order. declared_blocks: those of the plan; later ones were added.
     """
 
     levels: Mapping[str, tuple[Level, ...]]
@@ -24,6 +24,7 @@ class Layout:
     conditions: tuple[Levels, ...]
     blocked: bool
     shares_loads: bool = False
+    declared_blocks: int = 0
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -51,8 +52,10 @@ def subject_of(spec: Spec, largest: str | None = None) -> str:
     return largest or default
 
 
-def design_of(spec: Spec, subject: str | None = None) -> Layout:
-    """Returns the layout with this subject. The factor analysis.by comes first in the conditions."""
+def design_of(spec: Spec, subject: str | None = None, *, added_blocks: int = 0) -> Layout:
+    """Returns the layout with this subject. The factor analysis.by comes first in the conditions. added_blocks: beyond
+    those of the plan.
+    """
     subject = subject or subject_of(spec)
     rest = [name for name in spec.factors if name != subject]
     others = tuple(sorted(rest, key=lambda name: name != spec.analysis.by))
@@ -64,7 +67,8 @@ def design_of(spec: Spec, subject: str | None = None) -> Layout:
         others=others,
         conditions=tuple(dict(zip(others, combo, strict=True)) for combo in combos),
         shares_loads=spec.design.load != "run",
-        blocked=spec.design.order == "randomised-blocks" and spec.design.replications > 1,
+        blocked=spec.design.order == "randomised-blocks" and spec.design.replications + added_blocks > 1,
+        declared_blocks=spec.design.replications,
     )
 
 

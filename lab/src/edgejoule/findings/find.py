@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from edgejoule.dictionary.responses import Better
 from edgejoule.experiment.model import Analysis
 from edgejoule.findings import verdict
+from edgejoule.findings.additions import addition_caveats, alone_in_block
 from edgejoule.findings.alone import alone_headline, alone_statement, is_alone
 from edgejoule.findings.answer import answer_of
 from edgejoule.findings.compare import SequentialPlan, respond
@@ -44,12 +45,13 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     taken = experiment.environment.get("looks", [])
     begun = len({r.block for r in runs if r.status == "finished"})
     plan = SequentialPlan.of(spec, len(taken) if look is None else look, begun)
-    design = design_of(spec)
+    added_blocks = experiment.replications - spec.design.replications
+    design = design_of(spec, added_blocks=added_blocks)
     responses = _responses(declared.responses, runs, experiment, design, declared, plan, analysed=True)
     all_effects = _effects(responses, design)
     largest = next((e.factors[0] for e in all_effects if len(e.factors) == 1), None)
     if (subject := subject_of(spec, largest)) != design.subject:
-        design = design_of(spec, subject)
+        design = design_of(spec, subject, added_blocks=added_blocks)
         responses = _responses(declared.responses, runs, experiment, design, declared, plan, analysed=True)
     first = responses[0] if responses and responses[0].name == declared.responses[0] else None
     in_order = spec.known_responses()
@@ -65,7 +67,9 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     headline = disturbed_headline(rate_headline(plain, first, missed), first, method, runs)
     warnings = [*rate_caveats(missed), *other_caveats(experiment, runs)]
     warnings += _absent(spec.analysis.responses, names, runs)
-    warnings += verdict.caveats(progress, responses, [*responses, *others], spec.design.replications)
+    warnings += verdict.caveats(progress, responses, [*responses, *others], experiment.replications)
+    valued = {run.run_index for run in runs if run.value(declared.responses[0]) is not None}
+    added = addition_caveats(experiment, len(alone_in_block(runs, valued, design, declared)))
     return Findings(
         experiment=experiment.name,
         experiment_id=experiment.id,
@@ -79,7 +83,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         answer=answer_of(headline, _shown(responses, design), design, progress, runs),
         effects=all_effects,
         verdict=(alone_statement(usable),) if alone else verdict.statements(usable, design),
-        caveats=(*look_results, *_repeated(attempts), *warnings, *sync_caveats(runs)),
+        caveats=(*look_results, *_repeated(attempts), *added, *warnings, *sync_caveats(runs)),
         progress=progress,
         responses=tuple(responses),
         others=tuple(others),

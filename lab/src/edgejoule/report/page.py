@@ -15,8 +15,8 @@ from markupsafe import Markup
 
 from edgejoule import __version__
 from edgejoule.findings import Findings, ResponseFinding, baselines, phases, statistics, tables
+from edgejoule.findings.additions import replications_text
 from edgejoule.findings.design import Layout, design_of, label, runs_of
-from edgejoule.findings.text import count
 from edgejoule.report import answer, bars, cdf, commands, decisions, level0, load_curve, other_programs, traces
 from edgejoule.report.table_html import cell_html, chip
 from edgejoule.report.traces import PowerTrace
@@ -38,7 +38,7 @@ _COVERS = {
 
 
 #: Of an experiment's environment: what other parts of the report say.
-_SHOWN_ELSEWHERE = ("options", "looks", "idle_power_at_begin", "shell_starts")
+_SHOWN_ELSEWHERE = ("options", "looks", "added", "idle_power_at_begin", "shell_starts")
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         options=_options(experiment),
         notes=store.notes(experiment.id),
         environment=_sections({k: v for k, v in experiment.environment.items() if k not in _SHOWN_ELSEWHERE}),
-        replications=count(experiment.spec.design.replications, "replication"),
+        replications=replications_text(experiment),
     )
 
 

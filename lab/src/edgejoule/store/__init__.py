@@ -17,6 +17,7 @@ from edgejoule.store.catalogue import (
     RunData,
     SeveralError,
     Store,
+    additions_of,
 )
 from edgejoule.store.formats import READABLE, SCHEMA_VERSION
 from edgejoule.store.notes import AUTHOR_LENGTH_MAX, TEXT_LENGTH_MAX, Note, check_text
@@ -42,5 +43,6 @@ __all__ = [
     "Store",
     "StoredTrace",
     "TraceRecorder",
+    "additions_of",
     "check_text",
 ]

@@ -23,7 +23,7 @@ from typing import Any
 
 from edgejoule.errors import StoreError, UsageError
 from edgejoule.experiment.model import Level, Spec
-from edgejoule.experiment.plan import PlannedRun
+from edgejoule.experiment.plan import Addition, PlannedRun
 from edgejoule.meters.base import Clock
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.sampler import Sampler
@@ -33,6 +33,7 @@ from edgejoule.store.notes import NOTES_SCHEMA, Note, notes_of
 from edgejoule.store.recorder import TraceRecorder
 from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
 
+ADDED = "added"  # the additions among an experiment's notes
 APPLICATION_ID = 0x656A6F75  # "ejou", so that another program's SQLite file is not taken for a store
 
 #: What a file is, in one statement, so that it cannot change in between.
@@ -222,6 +223,16 @@ class Experiment:
     counts: Mapping[str, int]  # status -> runs
 
     @property
+    def added(self) -> tuple[Addition, ...]:
+        """The replications that were added after the experiment was finished (`run --more`)."""
+        return additions_of(self.environment)
+
+    @property
+    def replications(self) -> int:
+        """The blocks of the plan, with those that were added."""
+        return self.spec.design.replications + sum(addition.replications for addition in self.added)
+
+    @property
     def finished(self) -> bool:
         """No run is left to do."""
         return self.counts.get("planned", 0) == 0
@@ -236,6 +247,12 @@ class Experiment:
         """How much of the plan is done: 4 of 8 runs finished, 1 failed."""
         failed = f", {n} failed" if (n := self.counts.get("failed", 0)) else ""
         return f"{self.counts.get('finished', 0)} of {sum(self.counts.values())} runs finished{failed}"
+
+
+def additions_of(environment: Mapping[str, Any]) -> tuple[Addition, ...]:
+    """The additions that an experiment's environment records."""
+    each = environment.get(ADDED, [])
+    return tuple(Addition(a["replications"], tuple(a["cells"]), a["realtime_ns"]) for a in each)
 
 
 class SeveralError(UsageError):
@@ -369,17 +386,27 @@ class Store:
                 ),
             )  # fmt: skip
             experiment_id = int(cursor.lastrowid or 0)
-            for planned in plan:
-                row = self._db.execute(
-                    "INSERT INTO runs (experiment_id, run_index, block, status, flags_json, settings_json, meters_json)"
-                    " VALUES (?,?,?,'planned','[]',?,'[]')",
-                    (experiment_id, planned.index, planned.block, json.dumps(_settings(planned))),
-                )
-                self._db.executemany(
-                    "INSERT INTO levels VALUES (?,?,?,?)",
-                    [(row.lastrowid, i, f, json.dumps(v)) for i, (f, v) in enumerate(planned.levels.items())],
-                )
+            self._insert_planned(experiment_id, plan)
         return experiment_id
+
+    def extend(self, experiment_id: int, addition: Addition, runs: Sequence[PlannedRun]) -> None:
+        """Adds planned runs to a finished experiment, with a record of when. Raises StoreError."""
+        with self._transaction():
+            self._insert_planned(experiment_id, runs)
+            before = self.find(str(experiment_id)).environment.get(ADDED, [])
+            self._note(experiment_id, ADDED, [*before, asdict(addition)])
+
+    def _insert_planned(self, experiment_id: int, plan: Sequence[PlannedRun]) -> None:
+        for planned in plan:
+            row = self._db.execute(
+                "INSERT INTO runs (experiment_id, run_index, block, status, flags_json, settings_json, meters_json)"
+                " VALUES (?,?,?,'planned','[]',?,'[]')",
+                (experiment_id, planned.index, planned.block, json.dumps(_settings(planned))),
+            )
+            self._db.executemany(
+                "INSERT INTO levels VALUES (?,?,?,?)",
+                [(row.lastrowid, i, f, json.dumps(v)) for i, (f, v) in enumerate(planned.levels.items())],
+            )
 
     def begin(self, experiment_id: int, run_index: int) -> int:
         """A planned run starts: forget the traces of an earlier try; returns the run's id. Raises StoreError.
@@ -513,11 +540,12 @@ class Store:
     def note(self, experiment_id: int, heading: str, value: object) -> None:
         """Adds facts of a running experiment to its environment, under a separate heading."""
         with self._transaction():
-            row = self._db.execute("SELECT environment_json FROM experiments WHERE id = ?", (experiment_id,)).fetchone()
-            noted = {**json.loads(row["environment_json"]), heading: value}
-            self._db.execute(
-                "UPDATE experiments SET environment_json = ? WHERE id = ?", (json.dumps(noted), experiment_id)
-            )
+            self._note(experiment_id, heading, value)
+
+    def _note(self, experiment_id: int, heading: str, value: object) -> None:
+        row = self._db.execute("SELECT environment_json FROM experiments WHERE id = ?", (experiment_id,)).fetchone()
+        noted = {**json.loads(row["environment_json"]), heading: value}
+        self._db.execute("UPDATE experiments SET environment_json = ? WHERE id = ?", (json.dumps(noted), experiment_id))
 
     def forgo(self, experiment_id: int, from_block: int) -> None:
         """Take out the planned runs of this block and those after it: the design stops before them."""

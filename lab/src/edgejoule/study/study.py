@@ -28,7 +28,7 @@ from edgejoule.databases.system_under_test import system_of
 from edgejoule.dictionary.properties import POLICY
 from edgejoule.errors import BusyError, DatabaseError, StoreError, StudyInterruptedError, UsageError
 from edgejoule.experiment.model import Spec
-from edgejoule.experiment.plan import PlannedRun, cell_label, make_plan
+from edgejoule.experiment.plan import Addition, PlannedRun, cell_label, make_plan
 from edgejoule.findings.text import count
 from edgejoule.machine import environment
 from edgejoule.machine.storage_speed import measure_speed
@@ -146,6 +146,7 @@ def conduct(
     *,
     resume: bool = False,
     rerun_flagged: bool = False,
+    more: int = 0,
     keep_going: bool = False,
     only: Callable[[PlannedRun], bool] = lambda run: True,
 ) -> tuple[Experiment, list[Run]]:
@@ -153,23 +154,26 @@ def conduct(
 
     resume: continue the latest unfinished experiment of the same spec, meter and driver (UsageError if there is none).
     rerun_flagged: repeat every run of the latest finished experiment whose conditions were flagged; all attempts are
-    stored, and store.RULE selects the one that counts. only: which runs to conduct now; the others stay planned. A
-    failed run is stored as failed with its cause; then the study stops with DatabaseError, or continues if keep_going
-    is set.
+    stored, and store.RULE selects the one that counts. more: add so many replications of the cells of `only` to the
+    latest finished experiment. only: which runs to conduct now; the others stay planned. A failed run is stored as
+    failed with its cause; then the study stops with DatabaseError, or continues if keep_going is set.
 
     Raises StudyInterruptedError on Ctrl-C: finished runs are stored, the current run is not.
     """
     places = study.places
     sequential.check(study.spec, study.meters[0].method)
-    plan = make_plan(study.spec)
     with contextlib.ExitStack() as alone:
-        folders = list(dict.fromkeys([places.data, places.snapshots, *(base_of(p, places.data) for p in plan)]))
+        paths = (base_of(p, places.data) for p in make_plan(study.spec))
+        folders = list(dict.fromkeys([places.data, places.snapshots, *paths]))
         for folder in folders:
             alone.enter_context(_alone(folder))
-        experiment = _to_resume(store, study) if resume else _to_repeat(store, study) if rerun_flagged else None
+        addition = _addition(study.spec, more, only) if more else None
+        experiment = _to_continue(store, study, resume=resume, rerun_flagged=rerun_flagged, extend=addition is not None)
+        added = [*(experiment.added if experiment else ()), *([addition] if addition else [])]
+        plan = make_plan(study.spec, added)
         finished = [r for r in store.runs(experiment.id) if r.status == "finished"] if experiment else []
         done = {r.run_index for r in finished if not (rerun_flagged and r.conditions)}
-        todo = [p for p in plan if p.index not in done and only(p)]
+        todo = plan[-addition.runs :] if addition else [p for p in plan if p.index not in done and only(p)]
         if experiment is not None and not todo:
             watcher.nothing_to_do(experiment)
             return experiment, store.runs(experiment.id)
@@ -193,6 +197,8 @@ def conduct(
             noted = {_REACHED: reached, SHELL_STARTS: shells.to_note(starts)}
             if experiment is None:
                 experiment = _create(store, study, {**surroundings, **{k: v for k, v in noted.items() if v}})
+            elif addition is not None:
+                store.extend(experiment.id, addition, todo)
             for heading, value in noted.items():
                 if value and experiment.environment.get(heading) != value:
                     store.note(experiment.id, heading, value)
@@ -353,6 +359,15 @@ def _create(store: Store, study: Study, surroundings: Mapping[str, Any]) -> Expe
     return store.find(str(experiment_id))
 
 
+def _to_continue(store: Store, study: Study, *, resume: bool, rerun_flagged: bool, extend: bool) -> Experiment | None:
+    """Returns the experiment to go on with; None for a new one. Raises UsageError."""
+    if resume:
+        return _to_resume(store, study)
+    if rerun_flagged:
+        return _to_repeat(store, study)
+    return _same(_to_extend(store, study.spec), study) if extend else None
+
+
 def _to_resume(store: Store, study: Study) -> Experiment:
     result = store.unfinished(study.spec)
     if result is None:
@@ -407,6 +422,33 @@ def _to_repeat(store: Store, study: Study) -> Experiment:
     if not any(run.conditions for run in store.runs(result.id)):
         raise UsageError(f"--rerun-flagged: no run of experiment {result.id} is flagged for its conditions")
     return _same(result, study)
+
+
+def _addition(spec: Spec, more: int, only: Callable[[PlannedRun], bool]) -> Addition:
+    chosen = tuple(dict(p.levels) for p in make_plan(spec) if p.block == 0 and only(p))
+    return Addition(more, chosen, time.time_ns())
+
+
+def _to_extend(store: Store, spec: Spec) -> Experiment:
+    """Returns the finished experiment of the spec. Raises UsageError."""
+    if spec.design.sequential or spec.design.load != "run":
+        raise UsageError(
+            "--more: a sequential design has fixed its number of runs, and runs that share a load cannot be added "
+            "alone; only a design of independent runs takes more"
+        )
+    result = store.latest_of(spec)
+    if result is None:
+        raise UsageError(f"--more: {store.path} holds no experiment of this spec; run without --more")
+    if store.unfinished(spec) is not None:
+        raise UsageError(f"--more: experiment {result.id} is not finished ({result.progress}); --resume finishes it")
+    return result
+
+
+def plan_of_more(store: Path, spec: Spec, more: int, only: Callable[[PlannedRun], bool]) -> list[PlannedRun]:
+    """Returns the runs that `conduct` with `more` would add. Raises UsageError, StoreError."""
+    addition = _addition(spec, more, only)
+    with Store.open(store) as opened:
+        return make_plan(spec, [*_to_extend(opened, spec).added, addition])[-addition.runs :]
 
 
 def continuation(store: Store, study: Study, *, partial: bool) -> tuple[bool, str | None]:
