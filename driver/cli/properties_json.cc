@@ -36,8 +36,15 @@ void print() {
   for (const auto& kind : workload_kinds()) {
     kinds.push_back(fmt::format("    {}: {}", Json(kind.name).dump(), json_of(properties_of(kind), "    ")));
   }
-  fmt::print("{{\n  \"every_run\": {},\n  \"kinds\": {{\n{}\n  }}\n}}\n", json_of(properties_of_every_run(), "  "),
-             fmt::join(kinds, ",\n"));
+  std::vector<std::string> without_effect;
+  for (const auto& [name, why] : properties_without_effect()) {
+    without_effect.push_back("    " + Json{{"name", name}, {"why", why}}.dump());
+  }
+  fmt::print("{{\n  \"every_run\": {},\n", json_of(properties_of_every_run(), "  "));
+  fmt::print("  \"without_effect\": [\n{}\n  ],\n", fmt::join(without_effect, ",\n"));
+  fmt::print("  \"measurement_types\": {},\n", Json(measurement_types()).dump());
+  fmt::print("  \"databases\": {},\n", Json(database_names()).dump());
+  fmt::print("  \"kinds\": {{\n{}\n  }}\n}}\n", fmt::join(kinds, ",\n"));
 }
 
 }  // namespace

@@ -58,6 +58,14 @@ TEST(KnownProperties, options_of_other_databases_are_noted_in_files_and_refused_
   EXPECT_NE(refusal("mongodb.url", "-p"), "");
 }
 
+TEST(KnownProperties, a_prefix_that_misses_a_database_by_one_letter_is_refused_in_a_file) {
+  EXPECT_EQ(refusal("mongodbb.url", "a.properties:3"),
+            "a.properties:3: unknown property mongodbb.url; did you mean mongodb.url?");
+  EXPECT_EQ(notes("db.url", "a.properties:3"), std::vector<std::string>{"of other databases, ignored: db.url"});
+  EXPECT_EQ(notes("jdbc.batchupdateapi", "a.properties:3"),
+            std::vector<std::string>{"of other databases, ignored: jdbc.batchupdateapi"});
+}
+
 std::vector<std::string> notes_of_value(const std::string& key, const std::string& value, const AdapterInfo& of) {
   Properties properties;
   properties.set(key, value);

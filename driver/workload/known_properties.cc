@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <numeric>
 
 #include "adapters/registry.h"
@@ -56,6 +55,37 @@ std::vector<std::string> names_of(const std::vector<PropertyHelp>& properties) {
   return names;
 }
 
+const std::vector<WithoutEffect>& properties_without_effect() {
+  constexpr auto* single = "single latencies are not kept";
+  constexpr auto* all = "-json has the whole histogram of every operation";
+  static const std::vector<WithoutEffect> properties{
+      {"hdrhistogram.fileoutput", all},
+      {"hdrhistogram.output.path", all},
+      {"histogram.buckets", "latencies are counted in HdrHistograms"},
+      {"htrace.", "the driver does not trace"},
+      {"measurement.histogram.verbose", all},
+      {"measurement.raw.no_summary", single},
+      {"measurement.raw.output_file", single},
+      {"measurement.trackjvm", "there is no JVM; -json has the memory and CPU time of the process"},
+      {"spin.sleep", "waiting threads sleep"},
+      {"timeseries.granularity", "--interval-ms is the length of -json's intervals"}};
+  return properties;
+}
+
+const std::vector<std::string>& measurement_types() {
+  static const std::vector<std::string> types{"hdrhistogram",     "histogram",  "hdrhistogram+histogram",
+                                              "hdrhistogram+raw", "timeseries", "raw"};
+  return types;
+}
+
+std::vector<std::string> database_names() {
+  std::vector<std::string> names;
+  for (const auto& adapter : adapters()) names.push_back(adapter.name);
+  for (const auto& adapter : left_out_adapters()) names.push_back(adapter.name);
+  std::ranges::sort(names);
+  return names;
+}
+
 namespace {
 
 std::vector<std::string> effective(const WorkloadKind& kind) {
@@ -66,22 +96,11 @@ std::vector<std::string> effective(const WorkloadKind& kind) {
   return names_of(properties);
 }
 
-// YCSB properties that change how YCSB works or reports, not the operations on the database, with the reason why they
-// have no effect here.
-const std::map<std::string, std::string, std::less<>>& without_effect() {
-  constexpr auto* single = "single latencies are not kept";
-  constexpr auto* all = "-json has the whole histogram of every operation";
-  static const std::map<std::string, std::string, std::less<>> reasons{
-      {"hdrhistogram.fileoutput", all},
-      {"hdrhistogram.output.path", all},
-      {"histogram.buckets", "latencies are counted in HdrHistograms"},
-      {"measurement.histogram.verbose", all},
-      {"measurement.raw.no_summary", single},
-      {"measurement.raw.output_file", single},
-      {"measurement.trackjvm", "there is no JVM; -json has the memory and CPU time of the process"},
-      {"spin.sleep", "waiting threads sleep"},
-      {"timeseries.granularity", "--interval-ms is the length of -json's intervals"}};
-  return reasons;
+const WithoutEffect* without_effect(std::string_view name) {
+  const auto found = std::ranges::find_if(properties_without_effect(), [name](const WithoutEffect& property) {
+    return property.name.ends_with('.') ? name.starts_with(property.name) : name == property.name;
+  });
+  return found == properties_without_effect().end() ? nullptr : &*found;
 }
 
 bool keeps_tables(std::string_view adapter) {
@@ -96,22 +115,19 @@ std::string why_idle(const std::string& name, const std::string& value, const Ad
   if (name == "table" && value != "usertable" && !keeps_tables(adapter.name)) {
     return adapter.name + " keeps one table";
   }
-  if (name.starts_with("htrace.")) return "the driver does not trace";
-  const auto found = without_effect().find(name);
-  return found == without_effect().end() ? "" : found->second;
+  const auto* found = without_effect(name);
+  return found == nullptr ? "" : found->why;
 }
 
 bool is_of_ycsb_alone(const std::string& name) {
-  return name == "measurementtype" || name == "table" || name.starts_with("htrace.") || without_effect().contains(name);
+  return name == "measurementtype" || name == "table" || without_effect(name) != nullptr;
 }
 
 void check_measurement_type(const Properties& properties) {
-  const std::vector<std::string> types{"hdrhistogram",     "histogram",  "hdrhistogram+histogram",
-                                       "hdrhistogram+raw", "timeseries", "raw"};
   const auto type = properties.get("measurementtype", "hdrhistogram");
-  if (std::ranges::find(types, type) != types.end()) return;
+  if (std::ranges::find(measurement_types(), type) != measurement_types().end()) return;
   throw UsageError(fmt::format("{}: measurementtype={}: expected one of: {}", properties.origin("measurementtype"),
-                               type, fmt::join(types, ", ")));
+                               type, fmt::join(measurement_types(), ", ")));
 }
 
 constexpr std::size_t slip_max = 2;  // letters that differ in a typing error
@@ -148,11 +164,21 @@ std::vector<std::string> known_to(const WorkloadKind& kind, const AdapterInfo& a
   return names;
 }
 
+// The database whose name the prefix of `name` misses by one letter; "" if there is none.
+std::string database_misspelled(const std::string& name) {
+  const auto prefix = name.substr(0, name.find('.'));
+  for (const auto& database : database_names()) {
+    if (distance(prefix, database) == 1) return database;
+  }
+  return "";
+}
+
 // A dotted name in a file that is neither the adapter's option nor a misspelled known one: an option of another
 // database.
 bool is_foreign(const Properties& properties, const std::string& name, const AdapterInfo& adapter) {
   const auto dot = name.find('.');
-  return dot != std::string::npos && properties.origin(name) != "-p" && name.substr(0, dot) != adapter.name;
+  return dot != std::string::npos && properties.origin(name) != "-p" && name.substr(0, dot) != adapter.name &&
+         database_misspelled(name).empty();
 }
 
 // The adapter whose option the name seems to be; nullptr: none that is built in.
@@ -185,6 +211,9 @@ std::string hint(const std::string& name, const WorkloadKind& kind, const Adapte
   if (const auto meant = property_meant(name); !meant.empty()) return fmt::format("; did you mean {}?", meant);
   const auto near = nearest(name, known_to(kind, adapter));
   if (!near.empty() && distance(name, near) <= slip_max) return fmt::format("; did you mean {}?", near);
+  if (const auto database = database_misspelled(name); !database.empty()) {
+    return fmt::format("; did you mean {}{}?", database, name.substr(std::min(name.find('.'), name.size())));
+  }
   if (const auto* other = adapter_meant(name)) {
     return fmt::format(": an option of {}, but the database is {}", other->name, adapter.name);
   }

@@ -13,7 +13,7 @@ from edgejoule.databases.checks import check_plan
 from edgejoule.errors import SpecError, UsageError
 from edgejoule.experiment.model import Spec, json_schema
 from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.read import load_spec
+from edgejoule.experiment.read import load_spec, read_spec
 from edgejoule.experiment.spec_files import key_lines
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -102,7 +102,7 @@ def test_a_good_experiment_is_read(tmp_path: Path) -> None:
         ),
         ('question = "Which one?"', 'question = "Which one?"\nservers = []', 3, "servers", "expected a table, got []"),
         ('"sqlite", "leveldb"', "", 5, "factors.database", "expected at least 1 entry, got []"),
-        ("readproportion = 0.5", "readproportion = 2.0", 12, "workloads.mixed.readproportion", "from 0 to 1"),
+        ("readproportion = 0.5", "readproportion = -2.0", 12, "workloads.mixed.readproportion", "share of at least 0"),
         ("readproportion = 0.5", "readpropotion = 0.5", 12, "workloads.mixed.readpropotion", "did you mean"),
         ('"energy_per_op_uj"', '"energy_per_op"', 22, "analysis.responses", "did you mean 'energy_per_op_uj'"),
         ("[analysis]", '[analysis]\nby = "size"', 22, "analysis.by", "is no factor"),
@@ -164,6 +164,20 @@ def test_an_error_is_reported_with_file_line_and_key(
     assert message.startswith(str(path))
     assert phrase in message
     assert "\n" not in message
+
+
+def test_what_is_seldom_meant_is_warned_of_with_file_and_line(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    assert read_spec(path).warnings() == []
+    shares = ["workloads.mixed.readproportion=0.95", "workloads.mixed.updateproportion=0.85"]
+    assert read_spec(path, shares).warnings() == [
+        f"{path}:11: workloads.mixed: the proportions sum to 1.8: readproportion 0.95 + updateproportion 0.85; each is "
+        "divided by the sum"
+    ]
+    (default,) = read_spec(written(tmp_path, GOOD.replace("updateproportion = 0.5", ""))).warnings()
+    assert "sum to 0.55: readproportion 0.5 + updateproportion 0.05 (default)" in default
+    (one,) = read_spec(written(tmp_path, GOOD.replace("replications = 2", "replications = 1"))).warnings()
+    assert one.startswith(f"{path}:19: design.replications: one run of each cell shows no spread")
 
 
 WHEN = """

@@ -11,8 +11,8 @@ from edgejoule.databases.snapshots import Snapshots
 from edgejoule.databases.system_under_test import system_of
 from edgejoule.dictionary.properties import CORE, KINDS
 from edgejoule.errors import SpecError, UsageError
-from edgejoule.experiment.plan import make_plan
-from edgejoule.experiment.read import load_spec
+from edgejoule.experiment.plan import PlannedRun, make_plan
+from edgejoule.experiment.read import load_spec, read_spec
 from edgejoule.experiment.workload_files import find_workload_file, read_workload_file
 
 BUNDLED = sorted(p for p in (Path(__file__).resolve().parents[2] / "driver/workloads").iterdir() if p.suffix != ".md")
@@ -57,10 +57,19 @@ def test_a_file_beside_the_experiment_comes_first(tmp_path: Path) -> None:
     ("text", "phrase"),
     [
         ("readpropotion=0.5", "own:1: readpropotion: unknown property; did you mean 'readproportion'?"),
-        ("\nrecordcount=many", "own:2: recordcount: invalid literal"),
+        ("\nrecordcount=many", "own:2: recordcount: expected a whole number of at least 0, got 'many'"),
+        ("# one\\\nrecordcount=1\nreadproportion=half", "own:3: readproportion: expected a number, got 'half'"),
+        ("\\\n\\\nfieldcount=x", "own:1: fieldcount: expected a whole number"),
+        ("sqlte.path=/x", "own:1: sqlte.path: unknown property; did you mean 'sqlite.path'?"),
+        (
+            "measurment.interval=op",
+            "own:1: measurment.interval: unknown property; did you mean 'measurement.interval'?",
+        ),
+        ("measurementtype=none", "own:1: measurementtype: expected one of hdrhistogram, histogram"),
+        ("threadcount=0", "own:1: threadcount: expected at least 1, got 0"),
         ("writeallfields=yes", "expected true or false"),
         ("workload=mobybench", "did you mean 'mobibench'?"),
-        ("just words", "expected name=value"),
+        ("justwords", "own:1: not a property: 'justwords'; expected key=value"),
     ],
 )
 def test_a_bad_property_file_is_reported_with_its_line(tmp_path: Path, text: str, phrase: str) -> None:
@@ -104,3 +113,40 @@ def test_what_a_kind_loads_decides_its_snapshot_and_what_it_runs_does_not(tmp_pa
 def test_a_name_with_a_folder_is_a_path_only(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no file"):
         find_workload_file("x/workloada", tmp_path)
+
+
+def test_settings_of_a_file_are_those_of_its_workload_unless_the_experiment_has_them(tmp_path: Path) -> None:
+    (tmp_path / "own").write_text("recordcount=5\noperationcount=5\nthreadcount=4\ntarget=100\ndurability=none\n")
+    path = written(tmp_path, 'file = "own"')
+
+    def first(*overrides: str) -> PlannedRun:
+        return make_plan(load_spec(path, overrides))[0]
+
+    run = first()
+    assert (run.threads, run.target_ops_s, run.durability) == (4, 100, "none")
+    assert first("fixed.threads=2").threads == 2
+    assert first("factors.target=[7, 8]").target_ops_s in (7, 8)
+    with pytest.raises(SpecError, match="either a rate or a target") as caught:
+        first("fixed.rate=steps:1@2")
+    assert caught.value.key == "fixed.rate"
+    (tmp_path / "own").write_text("recordcount=5\noperationcount=5\ntarget=0.5\n")
+    assert (first().target_ops_s, first().rate) == (None, "0.5")
+
+
+def test_what_a_file_has_and_no_run_uses_is_noted(tmp_path: Path) -> None:
+    idle = "spin.sleep=true\nhtrace.sampler=y\nexporter=JSONMeasurementsExporter\n"
+    (tmp_path / "own").write_text(f"recordcount=5\njdbc.fetchsize=10\ndb.url=jdbc:x\n{idle}")
+    reading = read_spec(written(tmp_path, 'file = "own"'))
+    assert reading.merged.notes == [
+        f"{tmp_path / 'own'}: of other databases, ignored: jdbc.fetchsize, db.url",
+        f"{tmp_path / 'own'}: without effect here: spin.sleep (waiting threads sleep), htrace.sampler (the driver does "
+        "not trace), exporter (an experiment runs and reports by itself)",
+    ]
+    assert reading.spec.workloads["one"] == {"recordcount": 5}
+
+
+def test_options_of_the_experiments_databases_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "own").write_text("recordcount=5\ncassandra.writeconsistencylevel=ONE\nmongodb.url=x\nhbase.x=1\n")
+    spec = load_spec(written(tmp_path, 'file = "own"\n[databases.sqlite]\nadapter = "cassandra"'))
+    kept = {"recordcount": 5, "cassandra.writeconsistencylevel": "ONE", "mongodb.url": "x"}
+    assert spec.workloads["one"] == kept

@@ -23,18 +23,48 @@ COMMAND = "command"  # the kind of a workload that is any program; it is describ
 #: What every kind of workload takes. An experiment sets the rest of what the driver takes for every run by settings.
 _COMMON = ("maxexecutiontime", "operationcount", "recordcount")
 #: What the driver takes and an experiment does not.
-_NOT_IN_EXPERIMENTS = ("core_workload_insertion_retry_interval", "core_workload_insertion_retry_limit")
+NOT_IN_EXPERIMENTS: dict[str, Kind] = {
+    "core_workload_insertion_retry_interval": "number",
+    "core_workload_insertion_retry_limit": "count",
+}
 
 
 def _of_kind(properties: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The properties of one kind that an experiment may name, with type, default, meaning and choices, by name."""
     common = [one for one in _DRIVER["every_run"] if one["name"] in _COMMON]
-    return {one["name"]: one for one in (*common, *properties) if one["name"] not in _NOT_IN_EXPERIMENTS}
+    return {one["name"]: one for one in (*common, *properties) if one["name"] not in NOT_IN_EXPERIMENTS}
 
 
 _LISTED = {
     CORE if kind.endswith("CoreWorkload") else kind: _of_kind(listed) for kind, listed in _DRIVER["kinds"].items()
 }
+
+#: Names that the driver takes in a property file of any kind, with type, default, meaning and choices.
+EVERY_RUN: dict[str, dict[str, Any]] = {one["name"]: one for one in _DRIVER["every_run"]}
+
+#: Of them, those that an experiment has as settings -> the setting. A file's value is that of the workload's runs.
+FILE_SETTINGS = {
+    "durability": "durability",
+    "failure_share_max": "failure_share_max",
+    "longest_gap_s_max": "longest_gap_s_max",
+    "rate": "rate",
+    "target": "target",
+    "threadcount": "threads",
+}
+
+#: Settings that a workload may state for its runs; the experiment's own ones win.
+WORKLOAD_SETTINGS = tuple(FILE_SETTINGS.values())
+
+DATABASES: tuple[str, ...] = tuple(_DRIVER["databases"])  # that the driver has, whether in this build or not
+MEASUREMENT_TYPES: tuple[str, ...] = tuple(_DRIVER["measurement_types"])
+_WITHOUT_EFFECT: dict[str, str] = {one["name"]: one["why"] for one in _DRIVER["without_effect"]}
+
+
+def why_without_effect(name: str) -> str | None:
+    """Returns why a property of YCSB's that the driver takes changes nothing here; None if it is no such property."""
+    prefix = f"{name.partition('.')[0]}."
+    return _WITHOUT_EFFECT.get(name) or _WITHOUT_EFFECT.get(prefix)
+
 
 #: Kind of workload -> the properties it knows, with their types. A run of a kind takes no others.
 KINDS: dict[str, dict[str, Kind]] = {
@@ -76,6 +106,11 @@ def is_option(name: str) -> bool:
 
 #: Every property of every kind; a name means the same in all of them.
 ALL_PROPERTIES: dict[str, Kind] = {name: kind for known in KINDS.values() for name, kind in known.items()}
+
+#: Of the core workload: shares of its operations. The driver divides each by their sum.
+PROPORTIONS: dict[str, float] = {
+    name: float(one["default"]) for name, one in _LISTED[CORE].items() if name.endswith("proportion")
+}
 
 #: Properties that decide what a loaded database holds: runs that agree in them share a snapshot.
 LOAD_PROPERTIES = (
@@ -157,7 +192,9 @@ def complaint(name: str, value: object) -> str | None:
         return f"expected a number of at least 0, got {value!r}"
     if kind == "real" and not number:
         return f"expected a number, got {value!r}"
-    if kind == "share" and not (number and 0 <= float(value) <= 1):  # type: ignore[arg-type]
+    if name in PROPORTIONS and not (number and float(value) >= 0):  # type: ignore[arg-type]
+        return f"expected a share of at least 0 of all operations, got {value!r}"
+    if kind == "share" and name not in PROPORTIONS and not (number and 0 <= float(value) <= 1):  # type: ignore[arg-type]
         return f"expected a number from 0 to 1, got {value!r}"
     if kind == "flag" and not isinstance(value, bool):
         return f"expected true or false, got {value!r}"

@@ -15,6 +15,7 @@ from edgejoule.dictionary.properties import (
     NETWORK,
     POLICY,
     SETTINGS,
+    WORKLOAD_SETTINGS,
     Level,
     complaint,
     is_option,
@@ -29,8 +30,9 @@ from edgejoule.experiment.command_complaints import (
     loaded_servers,
     placeholder_settings,
 )
-from edgejoule.experiment.conditional import Complaint, cells_of, condition_complaints, settings_of
+from edgejoule.experiment.conditional import Complaint, cells_of, condition_complaints
 from edgejoule.experiment.model import Spec
+from edgejoule.experiment.settings import settings_in_force
 from edgejoule.machine import file_system
 
 
@@ -86,7 +88,7 @@ def _workloads(spec: Spec) -> Iterator[Complaint]:
             key = f"workloads.{workload}.{name}"
             if name == "kind":
                 continue
-            if name not in KINDS[kind] and not is_option(name):
+            if name not in KINDS[kind] and name not in WORKLOAD_SETTINGS and not is_option(name):
                 of_kind = "" if kind == CORE else f" of kind {kind}"
                 yield key, f"unknown property{of_kind}; {nearest(name, KINDS[kind])}"
             elif c := complaint(name, value):
@@ -131,7 +133,7 @@ def _foreign_properties(spec: Spec) -> Iterator[Complaint]:
 def _excluded(spec: Spec) -> Iterator[Complaint]:
     """Yields settings that exclude each other in a cell."""
     for cell in cells_of(spec.factors):
-        in_force = {**spec.fixed, **cell, **settings_of(spec.when, cell)}
+        in_force = settings_in_force(spec, cell)
         if "rate" in in_force and in_force.get("target"):
             yield _key(spec, "rate", cell), "either a rate or a target, not both"
         if "load_percent" in in_force and ("rate" in in_force or in_force.get("target")):
@@ -277,7 +279,11 @@ def _wrong_looks(looks: list[int], replications: int) -> Iterator[str]:
 def _key(spec: Spec, name: str, cell: Mapping[str, Level]) -> str:
     """Returns the key that states a setting of a cell."""
     rule = next((i for i, r in enumerate(spec.when) if name in r.set and r.holds(cell)), None)
-    return f"when.{rule}.set.{name}" if rule is not None else f"{'fixed' if name in spec.fixed else 'factors'}.{name}"
+    if rule is not None:
+        return f"when.{rule}.set.{name}"
+    workload = {**spec.fixed, **cell}.get("workload")
+    tables: dict[str, Mapping[str, object]] = {"fixed": spec.fixed, "factors": spec.factors}
+    return next((f"{table}.{name}" for table, own in tables.items() if name in own), f"workloads.{workload}.{name}")
 
 
 def _analysis(spec: Spec) -> Iterator[Complaint]:

@@ -7,11 +7,12 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from edgejoule.dictionary.properties import CORE, NETWORK, POLICY, is_option
+from edgejoule.dictionary.properties import CORE, NETWORK, POLICY, WORKLOAD_SETTINGS, is_option
 from edgejoule.experiment.command import CommandWorkload
-from edgejoule.experiment.conditional import cells_of, settings_of
+from edgejoule.experiment.conditional import cells_of
 from edgejoule.experiment.failed_operations import FAILURE_SHARE_MAX, LONGEST_GAP_S_MAX
 from edgejoule.experiment.model import Level, Spec
+from edgejoule.experiment.settings import settings_in_force
 from edgejoule.machine.file_system import FileSystem, of_settings
 from edgejoule.machine.network import Link, link_of
 
@@ -147,10 +148,10 @@ def _blocks(spec: Spec) -> Iterator[tuple[list[dict[str, Level]], int]]:
 
 
 def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, seed: int) -> PlannedRun:
-    settings = dict(spec.fixed) | dict(levels) | settings_of(spec.when, levels)
+    settings = settings_in_force(spec, levels)
     database, workload = str(settings.pop("database")), str(settings.pop("workload"))
     command, values = spec.commands.get(workload), {"threads": 1, **settings}
-    properties = dict(spec.known_workloads()[workload])
+    properties = {n: v for n, v in spec.known_workloads()[workload].items() if n not in WORKLOAD_SETTINGS}
     kind = str(properties.pop("kind", CORE))
     adapter, own_options = spec.database_options(database)
     options = _options(adapter, properties) | own_options | _options(adapter, settings)

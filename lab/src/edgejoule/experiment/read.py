@@ -16,6 +16,7 @@ from edgejoule import toml_text
 from edgejoule.dictionary.properties import Level
 from edgejoule.dictionary.responses import nearest
 from edgejoule.errors import SpecError, UsageError
+from edgejoule.experiment.advice import warnings
 from edgejoule.experiment.command import (
     HAVING_PATHS,
     CommandWorkload,
@@ -42,6 +43,10 @@ class SpecReading:
 
     spec: Spec
     merged: MergedSpec
+
+    def warnings(self) -> list[str]:
+        """Returns what is read and changes nothing, and what is seldom meant, with file, line and key."""
+        return [*self.merged.notes, *(str(self.merged.error(*warning)) for warning in warnings(self.spec))]
 
     def text(self) -> str:
         """Returns the spec as one TOML text that needs no other file: as written, or merged with its bases and without
@@ -151,7 +156,9 @@ def _with_file(workload: dict[str, Any], merged: MergedSpec, name: str) -> dict[
     own = dict(workload)
     beside = merged.folder(f"workloads.{name}.file")
     if isinstance(file := own.pop("file", None), str):
-        own = read_workload_file(find_workload_file(file, beside)) | own
+        read = read_workload_file(find_workload_file(file, beside), merged.adapters())
+        merged.notes.extend(note for note in read.notes if note not in merged.notes)
+        own = read.properties | own
     elif file is not None:
         raise UsageError(f"expected the name or path of a property file, got {file!r}")
     if own.get("kind") == "replay" and isinstance(trace := own.get("trace"), str):

@@ -80,7 +80,7 @@ class MergedSpec:
     """Files merged in their order, the farthest base first, and then `--set`.
 
     data: the tables. sources: dotted key -> the file that states it, None for `--set`. left_out: factor -> levels that
-    a base states and that another file or `--set` replaced.
+    a base states and that another file or `--set` replaced. notes: on what is read and changes nothing.
     """
 
     def __init__(self, files: Sequence[SpecFile]) -> None:
@@ -89,6 +89,7 @@ class MergedSpec:
         self.data: dict[str, Any] = {}
         self.sources: dict[str, SpecFile | None] = {}
         self.left_out: dict[str, list[Any]] = {}
+        self.notes: list[str] = []
         for file in reversed(self.files):
             own = {key: value for key, value in file.data.items() if key != "base"}
             for table, other in _OTHER_TABLE.items():
@@ -117,6 +118,15 @@ class MergedSpec:
     def folder(self, key: str) -> Path:
         """Returns the folder of the file that states a dotted key; its relative paths start there."""
         return (self.source(key) or self.files[0]).path.parent
+
+    def adapters(self) -> frozenset[str]:
+        """Returns the adapters of the databases that are named; the data need not be valid."""
+        named = [*_list(self._at(("factors", "database"))), self._at(("fixed", "database"))]
+        own = self._at(("databases",), {})
+        variants = own if isinstance(own, dict) else {}
+        tables = ((name, variants.get(str(name))) for name in named if name is not None)
+        adapters = (table.get("adapter", name) if isinstance(table, dict) else name for name, table in tables)
+        return frozenset(str(adapter) for adapter in adapters)
 
     def error(self, key: str, message: str) -> SpecError:
         """Returns an error where a dotted key is stated: file, line and key, or `--set`."""
@@ -163,6 +173,10 @@ class MergedSpec:
                 return default
             node = node[part]
         return node
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def split_setting(word: str) -> tuple[list[str], str]:
