@@ -149,8 +149,8 @@ def run(
     check_responses(loaded, choice.meter.method)
     beside = _beside(loaded, choice, profile)
     say = messages() if as_json else console()
-    for warning in reading.warnings():
-        say.print(f"warning: {warning}", markup=False)
+    for text in reading.warnings():
+        say.print(f"warning: {text}", markup=False)
     say.print(choice.sentence, markup=False)
     if more and (warning := alone_warning(loaded, plan)):
         say.print(warning, markup=False)
