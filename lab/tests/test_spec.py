@@ -106,6 +106,7 @@ def test_a_good_experiment_is_read(tmp_path: Path) -> None:
         ("readproportion = 0.5", "readpropotion = 0.5", 12, "workloads.mixed.readpropotion", "did you mean"),
         ('"energy_per_op_uj"', '"energy_per_op"', 22, "analysis.responses", "did you mean 'energy_per_op_uj'"),
         ("[analysis]", '[analysis]\nby = "size"', 22, "analysis.by", "is no factor"),
+        ("[analysis]", '[analysis]\nheadline = "active_s"', 22, "analysis.headline", "is not in analysis.responses"),
         ("replications = 2", 'replications = 2\nload = "disk"', 20, "design.load", "'run', 'block' or 'cell'"),
         ("replications = 2", "replications = 2\nloads = 2", 20, "design.loads", 'only with load = "cell"'),
         ("recordcount = 1000", "memory_limit_mb = 8", 9, "fixed.memory_limit_mb", "at least 32"),

@@ -66,7 +66,7 @@ def test_the_bundle_imports_with_the_figures_that_it_had(tmp_path: Path) -> None
     assert_same_runs(done.stdout)
 
 
-@pytest.mark.parametrize(("command", "expected"), [("show", "163,659"), ("report", "leveldb is the fastest")])
+@pytest.mark.parametrize(("command", "expected"), [("show", "163,659"), ("report", "Highest throughput with leveldb")])
 def test_the_store_is_shown(command: str, expected: str, old_store: Path, tmp_path: Path) -> None:
     done = edgejoule(tmp_path, command, "written-before", "--store", str(old_store))
     assert done.returncode == 0, done.stderr

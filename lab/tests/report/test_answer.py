@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 
 from edgejoule.findings import Answer, find
-from edgejoule.findings.answer import VERDICT_WORDS_MAX, duration_text, first_that_fits
+from edgejoule.findings.answer import duration_text
+from edgejoule.findings.conditions import VERDICT_WORDS_MAX
+from edgejoule.findings.facts import stand_ins
+from edgejoule.findings.templates import fitting
 from edgejoule.findings.text import times_text
+from edgejoule.store import Run
 
 
 def answer_of(make_store, **fields) -> Answer:
@@ -33,7 +37,7 @@ def test_the_footnote_has_method_resolution_runs_flags_and_duration(make_store):
     answer = answer_of(make_store, method="modelled", failed={7: "stopped"}, planned_only=frozenset({44}))
     assert answer.footnote == (
         "Energy is modelled; ratios below 1.77× are not resolved. "
-        "45 runs, 1 failed, 1 not done yet, 1 flagged, in 7 min 13 s"
+        "45 runs, 1 failed, 1 not done yet, 1 flagged, within 7 min 13 s"
     )
     assert answer_of(make_store, method="counted").footnote.startswith("Energy is counted; tested at α = 0.05. 45 runs")
 
@@ -58,8 +62,13 @@ def test_levels_equal_within_the_margin_are_all_best(make_store):
 def test_a_database_below_its_rate_is_in_the_verdict(make_store):
     answer = answer_of(make_store, method="counted", target_ops_s=60_000, reached={"rocksdb": 0.7})
     assert verdicts(answer)["write"] == "leveldb; sqlite 4.5×; rocksdb does not sustain 60,000/s"
-    nobody = answer_of(make_store, target_ops_s=60_000, reached=dict.fromkeys(("leveldb", "rocksdb", "sqlite"), 0.7))
-    assert set(verdicts(nobody).values()) == {"rate not sustained"}
+
+
+def test_a_condition_in_which_no_database_reaches_its_rate_has_no_best(make_store):
+    reached = dict.fromkeys(("leveldb", "rocksdb"), 0.7)
+    analysis = 'responses = ["energy_per_op_uj", "read_intended_latency_us_p99"]'
+    answer = answer_of(make_store, databases=tuple(reached), target_ops_s=60_000, reached=reached, analysis=analysis)
+    assert answer.rows == ()
 
 
 def test_energies_that_other_programs_disturbed_leave_the_rows_to_the_next_response(make_store):
@@ -76,13 +85,13 @@ def test_without_a_finished_run_there_are_no_rows(make_store):
 def test_the_answer_is_in_the_json(make_store):
     with make_store() as store:
         data = json.loads(json.dumps(find(store, store.find()).to_json()))["answer"]
-    assert set(data) == {"headline", "response", "rows", "footnote"}
+    assert set(data) == {"headline", "response", "method", "rows", "footnote"}
     assert set(data["rows"][0]) == {"name", "best", "verdict"}
 
 
 def test_the_first_text_that_is_short_enough_is_taken():
-    assert first_that_fits(["one two three", "one two", "one"], 2) == "one two"
-    assert first_that_fits(["one two three"], 2) == "one two three"
+    assert fitting(["one two three", "one two", "one"], 2) == "one two"
+    assert fitting(["one two three"], 2) == "one two three"
 
 
 def test_ratios_have_two_digits():
@@ -98,3 +107,18 @@ def test_durations_have_two_units():
         "1 h 0 min",
         "24 h 0 min",
     ]
+
+
+def test_a_stand_in_is_recognised_by_its_version():
+    runs = [
+        Run(
+            0,
+            0,
+            {"database": "mongodb"},
+            "finished",
+            database={"version": "stand-in: mongo-java-server 1, not MongoDB"},
+        ),
+        Run(1, 0, {"database": "mongodb-stand-in"}, "finished", database={"version": "stand-in: mongo-java-server 1"}),
+        Run(2, 0, {"database": "redis"}, "finished", database={"version": "7.0"}),
+    ]
+    assert stand_ins(runs) == ["mongodb"]

@@ -29,7 +29,7 @@ from edgejoule.cli.show import show
 from edgejoule.dictionary.responses import RESPONSES
 from edgejoule.experiment.plan import make_plan
 from edgejoule.export import parquet
-from edgejoule.findings import find, model, tables, verdict
+from edgejoule.findings import effects, find, model, tables
 from edgejoule.report import bars, build, load_curve
 from edgejoule.store import Store
 
@@ -267,7 +267,7 @@ def _text_without_method(response: Any, original: Callable[[Any], str] = progres
 
 
 MUTANTS: dict[str, tuple[object, str, object, str]] = {
-    "the verdict's sentences": (verdict, "_method_suffix", lambda r: "", "terminal"),
+    "the verdict's sentences": (effects, "what_text", lambda r, *, capital=False: r.label, "terminal"),
     "a table's heading": (tables, "heading", lambda r, unit=None, *, capital=False: f"{r.label} ({r.unit})", "html"),
     "a drawing's axis": (bars, "axis_title", lambda r, unit: unit.symbol, "html"),
     "the progress of a run": (progress, "_response_text", _text_without_method, "progress"),

@@ -14,7 +14,7 @@ from edgejoule.dictionary.responses import RESPONSES, Better, reported_responses
 from edgejoule.findings import Findings, find
 from edgejoule.findings.model import Cell, Ranking
 from edgejoule.findings.rates import is_asked_for, not_sustained, rate_lines, rate_sentences
-from edgejoule.findings.verdict import headline, statements
+from edgejoule.findings.verdict import statements
 from edgejoule.report import build
 
 SERVICE, DUE, ENERGY = "read_latency_us_p99", "read_intended_latency_us_p99", "energy_per_op_uj"
@@ -31,7 +31,7 @@ def findings_of(make_store, **fields) -> Findings:
 def test_at_a_rate_the_latency_from_the_due_time_decides_and_service_time_stands_behind_it(make_store):
     findings = findings_of(make_store)
     assert [r.name for r in findings.responses] == [DUE, SERVICE, "throughput_ops_s", ENERGY]
-    assert findings.headline.startswith("sqlite has the lowest read latency from due time, 99th percentile")
+    assert findings.headline.startswith("Lowest read latency from due time, 99th percentile in all 3 workloads: sqlite")
     assert "read latency (service time), 99th percentile" in findings.verdict[0].text
 
 
@@ -68,13 +68,16 @@ def test_a_cell_that_misses_its_rate_by_more_than_a_hundredth_gets_no_verdict_on
     assert all(c.mean is not None for c in cells), "the rate that was reached is shown"
     assert all(f"leveldb {MISSED}." in s.text for s in findings.verdict)
     assert f"leveldb, read {MISSED}: no verdict on its latency and energy." in findings.caveats
-    assert findings.headline.endswith("; 3 cells do not sustain their rate.")
+    assert findings.headline.endswith(". 3 cells do not sustain their rate.")
 
 
 def test_where_only_one_sustains_the_rate_there_is_nothing_to_compare(make_store):
     findings = findings_of(make_store, databases=("sqlite", "leveldb"), workloads=("read",), reached={"leveldb": 0.88})
-    assert findings.headline == f"There is nothing to compare: leveldb {MISSED}."
-    assert any(s.text.startswith("Only sqlite has a value of read latency from due time") for s in findings.verdict)
+    assert findings.headline == "Nothing to compare: leveldb does not sustain 9,000/s."
+    assert any(
+        s.text.startswith("Nothing to compare sqlite with: no other level has values of read latency from due")
+        for s in findings.verdict
+    )
 
 
 def test_the_rate_that_was_missed_stands_in_terminal_report_and_export(make_store, tmp_path):
@@ -119,9 +122,14 @@ def test_the_throughput_that_a_factor_asks_for_is_no_finding():
     assert not is_asked_for("throughput_ops_s", "database")
     assert not is_asked_for(DUE, "target")
     throughput = SimpleNamespace(name="throughput_ops_s", better=Better.HIGHER, rankings=())
-    design = SimpleNamespace(subject="target")
-    assert statements([throughput], design) == ()
-    assert headline(throughput, design).startswith("The factor target sets the throughput, so it is not compared")
+    assert statements([throughput], SimpleNamespace(subject="target")) == ()
+
+
+def test_the_headline_says_that_a_factor_sets_the_throughput(make_store):
+    fields = {"databases": ("sqlite",), "workloads": ("read",), "targets": (1000, 4000), "method": "counted"}
+    with make_store(**fields, analysis='responses = ["throughput_ops_s"]') as store:
+        headline = find(store, store.find()).headline
+    assert headline == "The factor target sets the throughput, so it is not compared; see the tables."
 
 
 @pytest.mark.parametrize(

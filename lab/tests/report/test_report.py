@@ -276,7 +276,7 @@ def test_the_command_to_repeat_the_study_has_its_options(make_store):
 def test_letters_and_intervals_of_modelled_energy_name_their_basis(make_store):
     page = page_of(make_store, method="modelled", min_ratio=1.77)
     (energy, *others) = re.findall(r'<p class="note">Mean and its 95 % interval(.*?)</p>', page, re.DOTALL)
-    assert energy.startswith(" from replications alone; cells that share a letter do not differ significantly")
+    assert energy.startswith(" from replications alone; cells that share a letter are not shown to differ")
     assert "the model does not resolve it (less than 1.77×)" in energy
     assert others
     assert not any("model" in caption or "replications alone" in caption for caption in others)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from edgejoule.findings.sentences import Question, Ranked, interaction_sentence, names, sentence
+from edgejoule.findings.level_names import names
+from edgejoule.findings.sentences import Question, Ranked, interaction_sentence, sentence
 
 ENERGY = {"label": "energy per operation (counted)", "value": "3.55 mJ", "least": "least"}
 OPS = {"label": "throughput", "value": "44,000 ops/s", "least": "highest", "higher": True}
@@ -25,63 +26,63 @@ def open_(level, times=1.5):
 CASES = {
     "one level": (
         "threads", ENERGY, 1, [],
-        "Only threads 1 has values of energy per operation (counted), so there is nothing to compare.",
+        "Nothing to compare 1 thread with: no other level has values of energy per operation (counted).",
     ),
     "one database": (
         "database", ENERGY, "sqlite", [],
-        "Only sqlite has values of energy per operation (counted), so there is nothing to compare.",
+        "Nothing to compare sqlite with: no other level has values of energy per operation (counted).",
     ),
     "two names": (
         "database", ENERGY, "leveldb", [behind("sqlite", 2.8)],
-        "Least energy per operation (counted) with leveldb: 3.55 mJ; 2.80× as much with sqlite.",
+        "Least energy per operation (counted) with leveldb: 3.55 mJ; 2.8× as much with sqlite.",
     ),
     "two numbers": (
         "target", ENERGY, 4000, [behind(1000, 4.1)],
-        "Least energy per operation (counted) with target 4,000: 3.55 mJ; 4.10× as much with target 1,000.",
+        "Least energy per operation (counted) with target 4,000: 3.55 mJ; 4.1× as much with target 1,000.",
     ),
     "numbers that are text": (
         "cpus", ENERGY, "01", [behind("02", 4.1)],
-        "Least energy per operation (counted) with cpus 01: 3.55 mJ; 4.10× as much with cpus 02.",
+        "Least energy per operation (counted) with cpus 01: 3.55 mJ; 4.1× as much with cpus 02.",
     ),
     "truth values": (
         "rocksdb.statistics", ENERGY, False, [behind(True, 1.2)],
-        "Least energy per operation (counted) with rocksdb.statistics false: 3.55 mJ; 1.20× as much with "
+        "Least energy per operation (counted) with rocksdb.statistics false: 3.55 mJ; 1.2× as much with "
         "rocksdb.statistics true.",
     ),
     "words of another factor": (
         "durability", ENERGY, "none", [behind("power", 9)],
-        "Least energy per operation (counted) with durability none: 3.55 mJ; 9.00× as much with durability power.",
+        "Least energy per operation (counted) with durability none: 3.55 mJ; 9.0× as much with durability power.",
     ),
     "three levels": (
         "threads", ENERGY, 4, [behind(2, 1.3), behind(1, 1.9)],
-        "Least energy per operation (counted) with threads 4: 3.55 mJ; 1.30× as much with threads 2 and 1.90× with "
-        "threads 1.",
+        "Least energy per operation (counted) with 4 threads: 3.55 mJ; 1.3× as much with 2 threads and 1.9× with 1 "
+        "thread.",
     ),
     "many levels": (
         "threads", ENERGY, 1, [behind(level, level) for level in range(2, 9)],
-        "Least energy per operation (counted) with threads 1: 3.55 mJ; 2.00× to 8.00× as much with the 7 others.",
+        "Least energy per operation (counted) with 1 thread: 3.55 mJ; 2.0× to 8.0× as much with the 7 others.",
     ),
     "higher is better": (
         "database", OPS, "leveldb", [behind("rocksdb", 1.4), behind("sqlite", 4.5)],
-        "Highest throughput with leveldb: 44,000 ops/s; 1.40× that with rocksdb and 4.50× with sqlite.",
+        "Highest throughput with leveldb: 44,000 ops/s; 1.4× that with rocksdb and 4.5× with sqlite.",
     ),
     "a tie of some": (
         "database", ENERGY, "leveldb", [tied("rocksdb"), behind("sqlite", 2.8)],
-        "Least energy per operation (counted) with leveldb or rocksdb (tie): 3.55 mJ; 2.80× as much with sqlite.",
+        "Least energy per operation (counted) with leveldb or rocksdb (tie): 3.55 mJ; 2.8× as much with sqlite.",
     ),
     "equals at the top": (
         "database", ENERGY | {"equal_text": "within 5 %"}, "leveldb",
         [tied("rocksdb", equal=True), behind("sqlite", 2.8)],
-        "Least energy per operation (counted) with leveldb or rocksdb (equal within 5 %): 3.55 mJ; 2.80× as much with "
+        "Least energy per operation (counted) with leveldb or rocksdb (equal within 5 %): 3.55 mJ; 2.8× as much with "
         "sqlite.",
     ),
     "no difference of two": (
         "threads", ENERGY, 1, [tied(2)],
-        "Energy per operation (counted): no difference shows between threads 1 and 2, 1.02× at most.",
+        "Energy per operation (counted): no difference shows between 1 and 2 threads, 1.02× at most.",
     ),
     "numbers in their order": (
         "threads", ENERGY, 4, [tied(1), tied(2)],
-        "Energy per operation (counted): no difference shows between threads 1, 2 and 4, 1.02× at most.",
+        "Energy per operation (counted): no difference shows between 1, 2 and 4 threads, 1.02× at most.",
     ),
     "no difference of many": (
         "threads", ENERGY, 1, [tied(level) for level in range(2, 10)],
@@ -89,21 +90,21 @@ CASES = {
     ),
     "no difference that the model resolves": (
         "threads", ENERGY | {"resolved": 1.77}, 1, [tied(2, 1.42)],
-        "Energy per operation (counted): no difference shows between threads 1 and 2, 1.42× at most; the model "
+        "Energy per operation (counted): no difference shows between 1 and 2 threads, 1.42× at most; the model "
         "resolves 1.77×.",
     ),
     "all equal": (
         "threads", ENERGY | {"equal_text": "within 5 %"}, 1, [tied(2, equal=True), tied(4, equal=True)],
-        "Energy per operation (counted): equal within 5 % with threads 1, 2 and 4.",
+        "Energy per operation (counted): equal within 5 % with 1, 2 and 4 threads.",
     ),
     "some equal": (
         "threads", ENERGY | {"equal_text": "within 5 %"}, 1, [tied(2, equal=True), tied(4, 1.1, equal=False)],
-        "Energy per operation (counted): no difference shows between threads 1, 2 and 4, 1.10× at most; threads 1 and "
-        "2 are equal within 5 %.",
+        "Energy per operation (counted): no difference shows between 1, 2 and 4 threads, 1.10× at most; 1 and 2 "
+        "threads are equal within 5 %.",
     ),
     "without a test": (
         "threads", ENERGY, 1, [open_(2)],
-        "Least energy per operation (counted) with threads 1: 3.55 mJ; 1.50× as much with threads 2; not tested.",
+        "Least energy per operation (counted) with 1 thread: 3.55 mJ; 1.5× as much with 2 threads; not tested.",
     ),
     "no ratio": (
         "database", {"label": "energy above idle (counted)", "value": "−0.3 J"}, "leveldb",
@@ -145,5 +146,6 @@ def test_each_interaction_has_its_sentence(factors, sentence, expected) -> None:
 def test_a_level_is_named_so_that_a_reader_knows_what_it_is_of() -> None:
     assert names("database", ["leveldb"]) == "leveldb"
     assert names("database", ["2fast", "sqlite"]) == "database 2fast and sqlite"
-    assert names("threads", [1, 2]) == "threads 1 and 2"
+    assert names("threads", [1, 2]) == "1 and 2 threads"
+    assert names("threads", [1]) == "1 thread"
     assert names("target", [1_000_000]) == "target 1,000,000"

@@ -34,7 +34,7 @@ ASKED = {
     "equal slopes": "equal slopes: F(2,",
     "CDFs": "Latency distributions",
     "shares of variation": "share of variation ω²",
-    "letters": "that share a letter do not differ significantly",
+    "letters": "that share a letter are not shown to differ",
     "A/A": "random halves of the same cell",
     "diagnostics": "no deviation from normal",
 }

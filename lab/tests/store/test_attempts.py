@@ -140,7 +140,7 @@ def test_findings_and_report_count_one_attempt_and_show_both(tmp_path: Path) -> 
         "attempt 1, set aside: another one counts", "attempt 2, counts",
     ]  # fmt: skip
     assert sum(cell.n for cell in result.response("energy_j").cells) == 6
-    assert any("the first whose conditions were in order counts" in caveat for caveat in result.caveats)
+    assert any("the first attempt whose conditions were in order counts" in caveat for caveat in result.caveats)
 
 
 SPEC = """

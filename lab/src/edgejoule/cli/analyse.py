@@ -153,8 +153,8 @@ def analyse(
     FILE is a CSV file in UTF-8 with a header and one observation per line, separated by commas, semicolons or tabs
     (the last two allow decimal commas). Empty cells and NA are missing values. Levels that are equal numbers (1, 1.0)
     are one level. The output has an analysis of variance with all interactions, means with 95 % intervals, the declared
-    comparison of all pairs, and a comparison of each group with the best of the others. Groups that share a letter do
-    not differ.
+    comparison of all pairs, and a comparison of each group with the best of the others. Groups that share a letter are
+    not shown to differ.
     """
     # numpy and scipy take most of a second to import; --help does without them.
     from edgejoule.cli.analysis_view import print_analysis, print_extremes, print_regression

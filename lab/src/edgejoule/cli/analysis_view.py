@@ -99,10 +99,10 @@ def _letters_text(analysis: AnalysisResult) -> str:
     if not analysis.judged:
         return "modelled: no letters without --min-ratio"
     if analysis.min_ratio is None:
-        return f"groups sharing a letter do not differ (α = {analysis.alpha:.4g})"
+        return f"groups sharing a letter are not shown to differ (α = {analysis.alpha:.4g})"
     by = "the model resolves" if analysis.modelled else "is requested"
     return (
-        f"groups sharing a letter do not differ (α = {analysis.alpha:.4g}), or by less than {by}: "
+        f"groups sharing a letter are not shown to differ (α = {analysis.alpha:.4g}), or by less than {by}: "
         f"{analysis.min_ratio:.4g}×"
     )
 

@@ -302,6 +302,15 @@ def _analysis(spec: Spec) -> Iterator[Complaint]:
             yield "analysis.responses", f"{name!r}: {_no_server(server, servers, spec)}"
         elif base not in (of_a_server if at else known):
             yield "analysis.responses", f"unknown response {name!r}; {nearest(name, known)}"
+    if (headline := spec.analysis.headline) is not None:
+        if headline not in spec.analysis.responses:
+            declared = spec.analysis.responses
+            yield "analysis.headline", f"{headline!r} is not in analysis.responses; {nearest(headline, declared)}"
+        elif spec.design.sequential and headline != spec.analysis.responses[0]:
+            yield (
+                "analysis.headline",
+                f"the first of analysis.responses ends a sequential study: put {headline!r} first",
+            )
     if (compare := spec.analysis.compare) is not None:
         if compare not in spec.factors:
             yield "analysis.compare", f"{compare!r} is no factor; {nearest(compare, spec.factors)}"

@@ -197,6 +197,9 @@ class Analysis(_Strict):
         description="the factor that the headline is about; default: the database, else the factor with the largest "
         "effect",
     )
+    headline: str | None = Field(
+        default=None, description="the response that the headline is about, one of responses; default: the first"
+    )
 
 
 class DatabaseVariant(BaseModel):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from edgejoule.experiment.model import Spec
 from edgejoule.findings.model import Cell, ResponseFinding, Statement
+from edgejoule.findings.templates import forms
 from edgejoule.findings.text import listed, unit_for
 
 _CLAUSES = {
@@ -24,14 +25,15 @@ def is_alone(spec: Spec, responses: Sequence[ResponseFinding]) -> bool:
     return bool(cells == 1 and spec.commands and _known(responses))
 
 
-def alone_headline(spec: Spec, responses: Sequence[ResponseFinding]) -> str:
-    """Returns one sentence with the first two responses."""
+def alone_forms(spec: Spec, responses: Sequence[ResponseFinding]) -> list[str]:
+    """Returns one sentence with the first two responses that can be used, the longest form first."""
     name = next(iter(spec.factors.get("workload", [spec.fixed.get("workload", "the command")])))
     clauses = [
         _CLAUSES.get(r.name, f"has {r.label} {{figure}}").format(figure=_figure(r, cell))
-        for r, cell in _known(responses)[:2]
+        for r, cell in _known([r for r in responses if not r.unusable])[:2]
     ]
-    return f"A run of {name} {listed(clauses)}."
+    values = {"name": name, "clauses": listed(clauses), "first_clause": clauses[0]} if clauses else {}
+    return forms("a run of a command", values)
 
 
 def alone_statement(responses: Sequence[ResponseFinding]) -> Statement:

@@ -2,123 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from edgejoule.dictionary.responses import Better
-from edgejoule.experiment.model import Level
 from edgejoule.findings.compare import MIXED
+from edgejoule.findings.conditions import best_levels, row_verdict
 from edgejoule.findings.design import Layout, label
-from edgejoule.findings.model import Answer, AnswerRow, Cell, Contrast, Progress, Ranking, ResponseFinding
-from edgejoule.findings.rates import without_reached
-from edgejoule.findings.sentences import names
-from edgejoule.findings.text import count, listed, ratio, times_text
-from edgejoule.stats.verdict import margin_text
+from edgejoule.findings.model import Answer, AnswerRow, Progress, ResponseFinding
+from edgejoule.findings.text import count, ratio
 from edgejoule.store import Run
-
-VERDICT_WORDS_MAX = 12
 
 
 def answer_of(
     headline: str, response: ResponseFinding | None, design: Layout, progress: Progress, runs: Sequence[Run]
 ) -> Answer:
-    """Builds the first screen. response: the one that decides; None if nothing can be compared."""
+    """Builds the first screen. response: the one that the rows rank; None if nothing can be compared."""
     rows: tuple[AnswerRow, ...] = ()
     if response is not None:
-        rows = tuple(_row(k, response, design) for k in response.rankings)
+        alone = len(design.conditions) == 1
+        rows = tuple(
+            AnswerRow("" if alone else label(k.condition), k, best_levels(k, design), row_verdict(k, response, design))
+            for k in response.rankings
+        )
     return Answer(headline, response, rows, footnote(response, progress, runs))
-
-
-def _row(k: Ranking, r: ResponseFinding, design: Layout) -> AnswerRow:
-    return AnswerRow(label(k.condition), k, best_levels(k, design), row_verdict(k, r, design))
-
-
-def best_levels(k: Ranking, design: Layout) -> tuple[Level, ...]:
-    """Returns the levels that may be the best, the best first; empty if no level is significantly worse."""
-    if not k.cells or not (k.behind or k.equal):
-        return ()
-    return (k.cells[0].levels[design.subject], *(c.other for c in k.contrasts if not c.differs))
-
-
-def row_verdict(k: Ranking, r: ResponseFinding, design: Layout) -> str:
-    """Returns the verdict on one condition in at most VERDICT_WORDS_MAX words."""
-    missed = _missed(k, design)
-    return first_that_fits(
-        (f"{verdict}{remark}" for verdict in _verdicts(k, r, design) for remark in missed), VERDICT_WORDS_MAX
-    )
-
-
-def first_that_fits(texts: Iterable[str], words_max: int) -> str:
-    """Returns the first text of at most `words_max` words, or the last one."""
-    text = ""
-    for text in texts:
-        if len(text.split()) <= words_max:
-            break
-    return text
-
-
-def _verdicts(k: Ranking, r: ResponseFinding, design: Layout) -> list[str]:
-    """Returns the verdict in several lengths, the longest first."""
-    factor = design.subject
-    if not k.cells:
-        return [_why_empty(k.without_value)]
-    best = k.cells[0].levels[factor]
-    if r.unusable:
-        return ["not compared"]
-    if not k.contrasts:
-        return [f"only {names(factor, [best])} has a value", "one level only"]
-    if all(c.differs is None for c in k.contrasts):
-        return [
-            f"{names(factor, [best])} {'highest' if r.better is Better.HIGHER else 'lowest'}, not tested",
-            "not tested",
-        ]
-    if k.equal:
-        return [f"equal {within_margin(r)}"]
-    if not k.behind:
-        return ["undecided"]
-    leaders = best_levels(k, design)
-    heads = [f"{names(factor, leaders, last='or')}{' (tie)' if len(leaders) > 1 else ''}", f"{len(leaders)} tie"]
-    tails = _behind(k, r, factor)
-    return [f"{head}; {tail}" for head in heads for tail in tails]
-
-
-def _behind(k: Ranking, r: ResponseFinding, factor: str) -> list[str]:
-    """Returns the levels behind the best with their ratios, then only the range of the ratios."""
-    lower = " lower" if r.better is Better.HIGHER else ""
-    if any(c.ratio is None for c in k.behind):
-        return [f"{names(factor, [c.other for c in k.behind])} worse", f"{count(len(k.behind), 'other')} worse"]
-    each = [f"{names(factor, [c.other])} {times_text(c.ratio or 1)}" for c in k.behind]
-    ends = sorted({times_text(min(_ratios(k.behind))), times_text(max(_ratios(k.behind)))}, key=len)
-    return [f"{', '.join(each)}{lower}", f"{len(k.behind)} others {' to '.join(ends)}{lower}"]
-
-
-def _ratios(contrasts: Sequence[Contrast]) -> list[float]:
-    return [c.ratio for c in contrasts if c.ratio is not None]
-
-
-def _missed(k: Ranking, design: Layout) -> list[str]:
-    """Returns the remark on levels that did not sustain their rate, in several lengths."""
-    missed = [c for c in k.without_value if c.not_sustained] if k.cells else []
-    if not missed:
-        return [""]
-    each = [
-        f"{names(design.subject, [c.levels[design.subject]])} {without_reached(c.not_sustained or '')}" for c in missed
-    ]
-    return [f"; {listed(each)}", f"; {len(missed)} do not sustain their rate"]
-
-
-def _why_empty(cells: Sequence[Cell]) -> str:
-    if any(c.not_sustained for c in cells):
-        return "rate not sustained"
-    if any(c.failed for c in cells):
-        return "all runs failed"
-    return "not run yet" if any(c.open for c in cells) else "no value"
-
-
-def within_margin(r: ResponseFinding) -> str:
-    """Returns the declared margin of equivalence: within 5 %."""
-    margin = next(p.analysis.margin for p in r.parts if p.analysis)
-    assert margin is not None, "groups are equal within a declared margin only"
-    return margin_text(margin, log=r.scale == "log")
 
 
 def footnote(r: ResponseFinding | None, progress: Progress, runs: Sequence[Run]) -> str:
@@ -128,7 +33,7 @@ def footnote(r: ResponseFinding | None, progress: Progress, runs: Sequence[Run])
         (progress.failed, "failed"), (progress.planned, "not done yet"), (progress.flagged, "flagged")
     ) if n]  # fmt: skip
     if duration_s := _duration_s(runs):
-        counts.append(f"in {duration_text(duration_s)}")
+        counts.append(f"within {duration_text(duration_s)}")
     return f"{_method(r)}{', '.join(counts)}"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from edgejoule.experiment.model import Level, Spec
+from edgejoule.findings.level_names import condition_level
 from edgejoule.findings.model import Levels
 from edgejoule.store import Run
 
@@ -78,9 +79,5 @@ def runs_of(runs: Sequence[Run], levels: Levels) -> list[Run]:
 
 
 def label(levels: Levels) -> str:
-    """Describes levels: a name stands for itself, a number follows its factor's name."""
-    return ", ".join(v if isinstance(v, str) else f"{name} {_number(v)}" for name, v in levels.items())
-
-
-def _number(level: Level) -> str:
-    return f"{level:,}" if isinstance(level, int) and not isinstance(level, bool) else str(level)
+    """Describes a condition: a name stands for itself, a number stands with its factor."""
+    return ", ".join(condition_level(name, level) for name, level in levels.items())

@@ -15,7 +15,14 @@ from edgejoule.dictionary.responses import Better
 from edgejoule.experiment.model import Level
 from edgejoule.findings.design import label
 from edgejoule.findings.model import AnalysisPart, Cell, Contrast, Effect, Ranking, ResponseFinding
-from edgejoule.findings.sentences import Question, Ranked, difference_text, interaction_sentence, sentence
+from edgejoule.findings.sentences import (
+    Question,
+    Ranked,
+    difference_text,
+    interaction_sentence,
+    sentence,
+    sentence_forms,
+)
 from edgejoule.findings.text import ratio, unit_for
 from edgejoule.stats import AnalysisResult
 from edgejoule.stats.anova import AnovaRow
@@ -34,14 +41,31 @@ def effects(r: ResponseFinding, levels: Levels) -> tuple[Effect, ...]:
     return tuple(sorted(results, key=lambda e: -(e.share if e.share is not None else -1.0)))
 
 
-def condition_sentence(k: Ranking, r: ResponseFinding, factor: str) -> str:
-    """The verdict within one condition, phrased as an effect."""
+def level_forms(k: Ranking, r: ResponseFinding, factor: str) -> list[str]:
+    """Returns the verdict within one condition with the best one's figure, the longest form first."""
     unit = unit_for(r.unit, (c.mean for c in r.cells))
     best = k.cells[0]
     assert best.mean is not None
     others = [_of_contrast(c, unit.scale, unit.symbol) for c in k.contrasts]
     margin = next((p.analysis.margin for p in r.parts if p.analysis), None)
-    return sentence(_question(r, factor, best.mean, margin), best.levels[factor], others)
+    return sentence_forms(_question(r, factor, best.mean, margin), best.levels[factor], others)
+
+
+def what_text(r: ResponseFinding, *, capital: bool = False) -> str:
+    """Returns the label of a response, with the method for energy: energy per operation (counted)."""
+    text = f"{r.label} ({r.method})" if r.is_energy else r.label
+    return f"{text[0].upper()}{text[1:]}" if capital else text
+
+
+def most_text(r: ResponseFinding) -> str:
+    """Returns what the best level has: Least energy per operation (counted); Highest throughput."""
+    return f"{_most(r).capitalize()} {what_text(r)}"
+
+
+def _most(r: ResponseFinding) -> str:
+    if r.better is Better.HIGHER:
+        return "highest"
+    return "least" if r.name == "energy_per_op_uj" else "lowest"
 
 
 def _of_contrast(c: Contrast, scale: float, symbol: str) -> Ranked:
@@ -90,11 +114,8 @@ def _factor(factor: str, analysis: AnalysisResult, r: ResponseFinding, levels: S
 
 
 def _question(r: ResponseFinding, factor: str, mean: float, margin: float | None) -> Question:
-    higher = r.better is Better.HIGHER
-    least = "highest" if higher else "least" if r.name == "energy_per_op_uj" else "lowest"
-    method = f" ({r.method})" if r.is_energy else ""
     return Question(
-        factor=factor, label=f"{r.label}{method}", least=least, higher=higher,
+        factor=factor, label=what_text(r), least=_most(r), higher=r.better is Better.HIGHER,
         value=unit_for(r.unit, (c.mean for c in r.cells)).text(mean), resolved=r.min_ratio,
         equal_text=None if margin is None else margin_text(margin, log=r.scale == "log"),
     )  # fmt: skip

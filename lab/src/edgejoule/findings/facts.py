@@ -22,6 +22,20 @@ def effective_responses(spec: Spec, runs: Sequence[Run]) -> list[str]:
     return reported_responses(spec.analysis.responses, {r.name for r in responses}, modelled=modelled)
 
 
+def deciding_response(spec: Spec, reported: Sequence[str], runs: Sequence[Run]) -> str:
+    """Returns the name of the response that decides: analysis.headline, else the first one."""
+    declared = spec.analysis.headline
+    if declared is None:
+        return reported[0]
+    return reported_responses([declared], {r.name for run in runs for r in run.responses}, modelled=False)[0]
+
+
+def stand_ins(runs: Sequence[Run]) -> list[str]:
+    """Returns the databases in whose place a stand-in ran, by the names that the experiment gives them."""
+    versions = [(database_level(r), str((r.database or {}).get("version", ""))) for r in runs]
+    return sorted({name for name, version in versions if version.startswith("stand-in") and "stand-in" not in name})
+
+
 def progress_of(runs: Sequence[Run]) -> Progress:
     """Counts the runs by status, and the flagged runs."""
     kinds = {kind: sum(r.status == kind for r in runs) for kind in ("finished", "failed", "planned")}

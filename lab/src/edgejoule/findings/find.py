@@ -8,24 +8,28 @@ from edgejoule.dictionary.responses import Better
 from edgejoule.experiment.model import Analysis
 from edgejoule.findings import verdict
 from edgejoule.findings.additions import addition_caveats, alone_in_block
-from edgejoule.findings.alone import alone_headline, alone_statement, is_alone
+from edgejoule.findings.alone import alone_forms, alone_statement, is_alone
 from edgejoule.findings.answer import answer_of
 from edgejoule.findings.compare import SequentialPlan, respond
 from edgejoule.findings.design import Layout, design_of, subject_of
-from edgejoule.findings.effects import effects
+from edgejoule.findings.effects import effects, what_text
 from edgejoule.findings.facts import (
     database_facts,
     database_level,
+    deciding_response,
     effective_responses,
     load_facts,
     meters_of,
     progress_of,
     run_facts,
+    stand_ins,
 )
+from edgejoule.findings.headline import Circumstances, headline_of_a_run, is_comparable, why_none
+from edgejoule.findings.headline import headline as headline_of
 from edgejoule.findings.lines import energy_lines
 from edgejoule.findings.model import Effect, Findings, ResponseFinding
-from edgejoule.findings.other_programs import disturbed_headline, other_caveats
-from edgejoule.findings.rates import is_asked_for, rate_caveats, rate_headline, rate_lines
+from edgejoule.findings.other_programs import cpu_share_text, other_caveats
+from edgejoule.findings.rates import is_asked_for, rate_caveats, rate_lines
 from edgejoule.findings.syncs import sync_caveats
 from edgejoule.findings.text import count, listed
 from edgejoule.store import RULE, Experiment, Run, Store
@@ -48,12 +52,13 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     added_blocks = experiment.replications - spec.design.replications
     design = design_of(spec, added_blocks=added_blocks)
     responses = _responses(declared.responses, runs, experiment, design, declared, plan, analysed=True)
-    all_effects = _effects(responses, design)
+    deciding = deciding_response(spec, declared.responses, runs)
+    all_effects = _effects(responses, deciding, design)
     largest = next((e.factors[0] for e in all_effects if len(e.factors) == 1), None)
     if (subject := subject_of(spec, largest)) != design.subject:
         design = design_of(spec, subject, added_blocks=added_blocks)
         responses = _responses(declared.responses, runs, experiment, design, declared, plan, analysed=True)
-    first = responses[0] if responses and responses[0].name == declared.responses[0] else None
+    first = next((r for r in responses if r.name == deciding), None)
     in_order = spec.known_responses()
     known = [*(n for n in in_order if n in names), *(n for n in names if n not in set(in_order))]
     others = _responses([n for n in known if n not in declared.responses], runs, experiment, design, declared, plan)
@@ -63,13 +68,18 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     method = next((r.method for r in [*responses, *others] if r.is_energy), None)
     missed = rate_lines([*responses, *others])
     alone = is_alone(spec, responses)
-    plain = alone_headline(spec, responses) if alone else verdict.headline(first, design, all_effects, progress)
-    headline = disturbed_headline(rate_headline(plain, first, missed), first, method, runs)
+    around = Circumstances(progress, cpu_share_text(runs), missed, stand_ins(runs))
+    what = what_text(first) if first else spec.known_responses()[deciding].label
+    if alone:
+        headline = headline_of_a_run(first, alone_forms(spec, responses), around)
+    else:
+        headline = headline_of(first, what, responses, design, all_effects, around)
     warnings = [*rate_caveats(missed), *other_caveats(experiment, runs)]
     warnings += _absent(spec.analysis.responses, names, runs)
     warnings += verdict.caveats(progress, responses, [*responses, *others], experiment.replications)
     valued = {run.run_index for run in runs if run.value(declared.responses[0]) is not None}
     added = addition_caveats(experiment, len(alone_in_block(runs, valued, design, declared)))
+    warnings += _why_not_compared(first, headline)
     return Findings(
         experiment=experiment.name,
         experiment_id=experiment.id,
@@ -80,7 +90,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         energy_method=method,
         energy_words=experiment.energy_words,
         energy_min_ratio=experiment.energy_min_ratio,
-        answer=answer_of(headline, _shown(responses, design), design, progress, runs),
+        answer=answer_of(headline, _shown(first, responses, design), design, progress, runs),
         effects=all_effects,
         verdict=(alone_statement(usable),) if alone else verdict.statements(usable, design),
         caveats=(*look_results, *_repeated(attempts), *added, *warnings, *sync_caveats(runs)),
@@ -95,16 +105,23 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     )
 
 
-def _shown(responses: Sequence[ResponseFinding], design: Layout) -> ResponseFinding | None:
-    """Returns the first declared response that can be compared."""
-    able = [r for r in responses if r.better is not Better.NEITHER and not is_asked_for(r.name, design.subject)]
-    valued = [r for r in able if any(k.cells for k in r.rankings)]
-    return next((r for r in valued if not r.unusable), next(iter(valued), None))
+def _shown(
+    first: ResponseFinding | None, responses: Sequence[ResponseFinding], design: Layout
+) -> ResponseFinding | None:
+    """Returns the response of the answer's rows: the one that decides, else the first one that can be compared."""
+    ordered = [r for r in (first, *responses) if r is not None]
+    valued = [r for r in ordered if any(k.cells for k in r.rankings) and not is_asked_for(r.name, design.subject)]
+    return next((r for r in valued if r is first and not r.unusable), None) or next(
+        (r for r in valued if is_comparable(r, design)), next(iter(valued), None)
+    )
 
 
-def _effects(responses: Sequence[ResponseFinding], design: Layout) -> tuple[Effect, ...]:
-    """Returns the effects on the first usable response. An effect of a factor that sets the response is left out."""
-    judged = (r for r in responses if not r.unusable and r.better is not Better.NEITHER)
+def _effects(responses: Sequence[ResponseFinding], deciding: str, design: Layout) -> tuple[Effect, ...]:
+    """Returns the effects on the response that decides, else on the first usable one. An effect of a factor that sets
+    the response is left out.
+    """
+    ordered = sorted(responses, key=lambda r: r.name != deciding)
+    judged = (r for r in ordered if not r.unusable and r.better is not Better.NEITHER)
     first = next(judged, None)
     results = effects(first, design.levels) if first else ()
     return tuple(e for e in results if first and not any(is_asked_for(first.name, factor) for factor in e.factors))
@@ -128,6 +145,14 @@ def _responses(
     return [r for r in findings if r is not None]
 
 
+def _why_not_compared(first: ResponseFinding | None, headline: str) -> list[str]:
+    """Returns why the response that decides is not compared, if the headline has no room for it."""
+    if first is None or first.unusable or any(c.differs is not None for k in first.rankings for c in k.contrasts):
+        return []
+    why = why_none(first)
+    return [] if why in headline or not first.rankings else [f"No comparison of {first.title}: {why}."]
+
+
 def _absent(declared: Sequence[str], names: Collection[str], runs: Sequence[Run]) -> list[str]:
     """Returns a sentence if no finished run has some of the declared responses. names: the responses that runs have."""
     done = [run for run in runs if run.status == "finished"]
@@ -144,7 +169,4 @@ def _repeated(attempts: Sequence[Run]) -> list[str]:
     if not tried:
         return []
     aside = sum(run.set_aside for run in attempts)
-    return [
-        f"{count(tried, 'run')} flagged for conditions and repeated; {count(aside, 'attempt')} set aside, in the table "
-        f"of runs: {RULE}."
-    ]
+    return [f"{count(tried, 'run')} flagged for conditions and repeated, {count(aside, 'attempt')} set aside: {RULE}."]

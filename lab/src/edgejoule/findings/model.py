@@ -174,6 +174,7 @@ class Answer:
         return {
             "headline": self.headline,
             "response": self.response.name if self.response else None,
+            "method": self.response.method if self.response else None,
             "rows": [{"name": r.name, "best": list(r.best), "verdict": r.verdict} for r in self.rows],
             "footnote": self.footnote,
         }

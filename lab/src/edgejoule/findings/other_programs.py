@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgejoule.dictionary.responses import OTHER_PROGRAMS
-from edgejoule.findings.model import ResponseFinding
 from edgejoule.findings.text import count, percent
 from edgejoule.store import Experiment, Run
 
@@ -24,36 +23,29 @@ def disturbed(runs: Sequence[Run]) -> str | None:
     return cpu and f"{cpu}; the watts are not usable"
 
 
-def _cpu_text(runs: Sequence[Run]) -> str | None:
-    """Describes the CPU share of other programs in the runs flagged for it; None if no run is flagged."""
-    finished = [run for run in runs if run.status == "finished"]
-    own = [run for run in finished if exceeded(run, "cpu")]
+def cpu_share_text(runs: Sequence[Run]) -> str | None:
+    """Returns the CPU share of other programs in the runs flagged for it: up to 48 %; None if no run is flagged."""
+    own = _flagged_for_cpu(runs)
     if not own:
         return None
     most = max(run.value(OTHER_PROGRAMS["cpu"]) or 0.0 for run in own)
-    in_runs = f" in {len(own)} of {count(len(finished), 'run')}"
-    if len(own) == len(finished):
-        in_runs = "" if len(own) == 1 else f" in all {len(own)} runs"
-    upto = "up to " if len(own) > 1 else ""
-    return f"other programs took {upto}{percent(most)} of the CPU{in_runs}"
+    return f"{'up to ' if len(own) > 1 else ''}{percent(most)}"
 
 
-def disturbed_headline(
-    headline: str, first: ResponseFinding | None, energy_method: str | None, runs: Sequence[Run]
-) -> str:
-    """Returns the headline after interference by other programs. energy_method: None if no run has energy.
+def _flagged_for_cpu(runs: Sequence[Run]) -> list[Run]:
+    return [run for run in runs if run.status == "finished" and exceeded(run, "cpu")]
 
-    A verdict on energy is replaced. A verdict on another response stays, with a qualification.
-    """
-    cpu = _cpu_text(runs)
-    if cpu is None:
-        return headline
-    sentence = f"{cpu[0].upper()}{cpu[1:]}"
-    watts = "; the watts are not usable" if energy_method is not None else ""
-    if first is not None and not first.is_energy:
-        times = f", so times are not the {_whose(runs)} alone" if first.unit in CLOCKED else ""
-        return f"{headline} {sentence}{times}{watts}." if times or watts else headline
-    return f"{sentence}{watts}." if watts else headline
+
+def _cpu_text(runs: Sequence[Run]) -> str | None:
+    """Describes the CPU share of other programs with the number of flagged runs; None if no run is flagged."""
+    share, flagged = cpu_share_text(runs), len(_flagged_for_cpu(runs))
+    if share is None:
+        return None
+    finished = sum(run.status == "finished" for run in runs)
+    in_runs = f" in {flagged} of {count(finished, 'run')}"
+    if flagged == finished:
+        in_runs = "" if flagged == 1 else f" in all {flagged} runs"
+    return f"other programs took {share} of the CPU{in_runs}"
 
 
 def _whose(runs: Sequence[Run]) -> str:
@@ -69,17 +61,17 @@ def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:
         caveats.append(f"When the study began, other programs used {percent(busy_share)} of the CPU.")
     if cpu := _cpu_text(runs):
         times = "times" if whose == "command's" else "throughput, latencies and other times"
-        caveats.append(
-            f"{cpu[0].upper()}{cpu[1:]}, more than a tenth of what the runs used themselves: {times} "
-            f"are not the {whose} alone. They are compared as they are; energies are shown and not "
-            "compared. Stop those programs and repeat the flagged runs: edgejoule run --rerun-flagged."
-        )
+        caveats += [
+            f"{cpu[0].upper()}{cpu[1:]}, beyond a tenth of what the runs used: energies are shown and not compared.",
+            f"{times[0].upper()}{times[1:]} are compared, but are not the {whose} alone.",
+            "Stop the other programs and repeat the flagged runs: edgejoule run --rerun-flagged.",
+        ]
     for kind, verb in (("read", "read"), ("write", "wrote")):
         own = [run for run in runs if run.status == "finished" and exceeded(run, kind)]
         if own:
             most = max(run.value(OTHER_PROGRAMS[kind]) or 0.0 for run in own)
             caveats.append(
-                f"Other programs {verb} up to {most / 1e6:,.0f} MB during {count(len(own), 'run')}, more than a tenth "
-                f"of what the run did: bytes of the device and times are not the {whose} alone."
+                f"Other programs {verb} up to {most / 1e6:,.0f} MB during {count(len(own), 'run')}, beyond a tenth of "
+                f"the run's own: bytes of the device and times are not the {whose} alone."
             )
     return caveats

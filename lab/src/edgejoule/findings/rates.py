@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from edgejoule.dictionary.responses import is_energy, is_latency
 from edgejoule.findings.design import Layout, label, runs_of
 from edgejoule.findings.model import Levels, Ranking, ResponseFinding
-from edgejoule.findings.text import count, listed, number
+from edgejoule.findings.text import number
 from edgejoule.store import Run
 
 SHARE_MIN = 0.99
 CURVE_SHARE_MIN = 0.95  # for levels of a load curve: their rates are shares of a measured rate
 RATE_FACTORS = ("target", "rate", "load_percent")  # factors that set a rate
-_LISTED_MAX = 2  # cells named in the headline; more are counted
 
 
 def share_min(*, load_curve: bool) -> float:
@@ -80,25 +79,14 @@ def rate_sentences(rankings: Sequence[Ranking], design: Layout) -> list[str]:
     """Returns one sentence for each subject that did not sustain its rate. rankings: of one condition."""
     missed = [c for k in rankings for c in k.without_value if c.not_sustained]
     sentences = [f"{_who({design.subject: c.levels[design.subject]})} {c.not_sustained}." for c in missed]
-    return list(dict.fromkeys(_capital(text) for text in sentences))
+    return list(dict.fromkeys(capitalised(text) for text in sentences))
 
 
-def _capital(text: str) -> str:
+def capitalised(text: str) -> str:
     """Capitalises "the database" at the start of a sentence; leaves names unchanged."""
     return f"The{text[3:]}" if text.startswith("the database ") else text
 
 
 def rate_caveats(lines: Sequence[str]) -> list[str]:
     """Returns caveats on the cells that did not sustain their rate."""
-    return [f"{_capital(line)}: no verdict on its latency and energy." for line in lines]
-
-
-def rate_headline(headline: str, first: ResponseFinding | None, lines: Sequence[str]) -> str:
-    """Returns the headline with the cells that did not sustain their rate."""
-    if not lines or first is None:
-        return headline
-    many = len(lines) > _LISTED_MAX
-    missed = f"{count(len(lines), 'cell')} do not sustain their rate" if many else listed(list(lines))
-    if needs_its_rate(first.name) and not any(k.contrasts for k in first.rankings):
-        return f"There is nothing to compare: {missed}."
-    return f"{headline.removesuffix('.')}; {missed}."
+    return [f"{capitalised(line)}: no verdict on its latency and energy." for line in lines]

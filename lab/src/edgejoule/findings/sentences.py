@@ -1,7 +1,4 @@
-"""Templates for the verdict on one factor, with one, two or many levels, names or numbers.
-
-A template has no verb that must agree with a level's name. A sentence has one verdict and about 25 words at most.
-"""
+"""The verdict on the levels of one factor, and on an interaction, from the templates."""
 
 from __future__ import annotations
 
@@ -9,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from edgejoule.experiment.model import Level
-from edgejoule.findings.text import listed, number, ratio
+from edgejoule.findings.level_names import counted_levels, in_order, names
+from edgejoule.findings.templates import WORDS_MAX, fitting, forms
+from edgejoule.findings.text import listed, number, ratio, times_text
 
-_NAMED = ("database", "workload")  # levels shown without their factor
-_LISTED_MAX = 3  # levels named one by one
+_LISTED_MAX = 3  # levels behind the best that are named one by one
 
 
 @dataclass(frozen=True)
@@ -43,19 +41,31 @@ class Question:
     resolved: float | None = None
 
 
-def sentence(q: Question, best: Level, others: Sequence[Ranked]) -> str:
+def sentence(q: Question, best: Level, others: Sequence[Ranked], words_max: int = WORDS_MAX) -> str:
     """Returns the verdict on a factor. others: the best first."""
+    return fitting(sentence_forms(q, best, others), words_max)
+
+
+def sentence_forms(q: Question, best: Level, others: Sequence[Ranked]) -> list[str]:
+    """Returns the forms of the verdict, the longest first."""
+    values: dict[str, object] = {
+        "what": q.label, "label": _capital(q.label), "most": f"{_capital(q.least)} {q.label}",
+        "best": names(q.factor, [best]), "value": q.value, "margin": q.equal_text,
+    }  # fmt: skip
     if not others:
-        return f"Only {names(q.factor, [best])} has values of {q.label}, so there is nothing to compare."
-    head = f"{q.least[0].upper()}{q.least[1:]} {q.label} with"
+        return forms("one level", values)
     if all(o.differs is None for o in others):
-        return f"{head} {names(q.factor, [best])}: {q.value}{_others(q, others)}; not tested."
+        return forms("untested", {**values, "others": _each(q, others), "range": _range(q, others)})
     tied, behind = [o for o in others if not o.differs], [o for o in others if o.differs]
+    leaders = in_order([best, *(o.level for o in tied)])
+    values["count"] = counted_levels(q.factor, len(leaders))
     if not behind:
-        return _undecided(q, best, tied)
-    leaders = names(q.factor, _in_order([best, *(o.level for o in tied)]), last="or")
-    equal = f" (equal {q.equal_text})" if tied and all(o.equal for o in tied) else " (tie)" if tied else ""
-    return f"{head} {leaders}{equal}: {q.value}{_others(q, behind)}."
+        return _undecided(q, best, tied, values)
+    values |= {
+        "leaders": names(q.factor, leaders, last="or"), "tie": _tie(q, tied),
+        "others": _each(q, behind), "range": _range(q, behind),
+    }  # fmt: skip
+    return forms("decided", values)
 
 
 def interaction_sentence(
@@ -73,59 +83,59 @@ def interaction_sentence(
     return f"The effect of {factors[0]} depends on {factors[1]}{much}."
 
 
-def names(factor: str, levels: Sequence[Level], last: str = "and") -> str:
-    """Describes levels. A name stands for itself, everything else stands with its factor: threads 1, 2 and 4."""
-    texts = [_level(level) for level in levels]
-    if len(texts) > _LISTED_MAX + 1:
-        return f"{len(texts)} levels of {factor}"
-    bare = factor in _NAMED and not any(word[0].isdigit() for word in texts if word)
-    return listed(texts, last) if bare else f"{factor} {listed(texts, last)}"
+def _tie(q: Question, tied: Sequence[Ranked]) -> str:
+    if not tied:
+        return ""
+    return f" (equal {q.equal_text})" if q.equal_text and all(o.equal for o in tied) else " (tie)"
 
 
-def _in_order(levels: Sequence[Level]) -> list[Level]:
-    """Sorts numbers by size; leaves names in their order."""
-    numbers = [level for level in levels if isinstance(level, int | float)]
-    return sorted(numbers) if len(numbers) == len(levels) else list(levels)
-
-
-def _level(level: Level) -> str:
-    if isinstance(level, bool):
-        return str(level).lower()
-    return f"{level:,}" if isinstance(level, int) else str(level)
-
-
-def _undecided(q: Question, best: Level, tied: Sequence[Ranked]) -> str:
-    label = f"{q.label[0].upper()}{q.label[1:]}"
-    levels = names(q.factor, _in_order([best, *(o.level for o in tied)]))
-    equal = [o for o in tied if o.equal]
-    if len(equal) == len(tied) and q.equal_text:
-        return f"{label}: equal {q.equal_text} with {levels}."
-    text = f"{label}: no difference shows between {levels}"
+def _undecided(q: Question, best: Level, tied: Sequence[Ranked], values: dict[str, object]) -> list[str]:
     times = [o.times for o in tied if o.times is not None]
-    if times:
-        text += f", {ratio(max(times))}× at most"
-    if q.resolved is not None:
-        return f"{text}; the model resolves {ratio(q.resolved)}×."
-    if equal and q.equal_text:
-        return f"{text}; {names(q.factor, _in_order([best, *(o.level for o in equal)]))} are equal {q.equal_text}."
-    return f"{text}."
+    equal = [o for o in tied if o.equal] if q.equal_text else []
+    values |= {
+        "levels": names(q.factor, in_order([best, *(o.level for o in tied)])),
+        "at_most": f", {ratio(max(times))}× at most" if times else "",
+        "resolved": f"; the model resolves {ratio(q.resolved)}×" if q.resolved is not None else "",
+    }
+    if len(equal) == len(tied):
+        return forms("equal", values)
+    if equal and q.resolved is None:
+        return forms("some equal", {**values, "equal": names(q.factor, in_order([best, *(o.level for o in equal)]))})
+    return forms("undecided", values)
 
 
-def _others(q: Question, others: Sequence[Ranked]) -> str:
-    """Describes the other levels, the best first; many of them as a range."""
+def _each(q: Question, others: Sequence[Ranked]) -> str | None:
+    """Describes the other levels, the best first; None if there are too many."""
+    if len(others) > _LISTED_MAX:
+        return None
     if any(o.times is None for o in others):
         more = "less" if q.higher else "more"
         differences = [f"{o.more} {more} with {names(q.factor, [o.level])}" for o in others if o.more]
-        return f"; {listed(differences)}" if differences and len(differences) <= _LISTED_MAX else ""
-    times = [f"{ratio(o.times)}×" for o in others if o.times is not None]
-    that = "that with" if q.higher else "as much with"
-    if len(others) > _LISTED_MAX:
-        return f"; {times[0]} to {times[-1]} {that} the {len(others)} others"
-    first, *rest = [
-        f"{much} {that if i == 0 else 'with'} {names(q.factor, [o.level])}"
-        for i, (much, o) in enumerate(zip(times, others, strict=True))
+        return f"; {listed(differences)}" if differences else ""
+    that = _that(q)
+    each = [
+        f"{times_text(o.times or 1)} {that if i == 0 else 'with'} {names(q.factor, [o.level])}"
+        for i, o in enumerate(others)
     ]
-    return f"; {listed([first, *rest])}"
+    return f"; {listed(each)}"
+
+
+def _range(q: Question, others: Sequence[Ranked]) -> str:
+    """Describes the other levels by the least and the largest ratio."""
+    times = [o.times for o in others if o.times is not None]
+    if len(times) < len(others):
+        return ""
+    least, most = times_text(min(times)), times_text(max(times))
+    much = least if least == most else f"{least} to {most}"
+    return f"; {much} {_that(q)} {'the other' if len(others) == 1 else f'the {len(others)} others'}"
+
+
+def _that(q: Question) -> str:
+    return "that with" if q.higher else "as much with"
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def difference_text(difference: float, scale: float, symbol: str) -> str:

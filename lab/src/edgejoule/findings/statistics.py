@@ -182,7 +182,7 @@ def _lines_text(fit: Regression, method: str) -> str:
         meaning = "a second costs different amounts of energy, so time alone does not predict energy"
         return f"{follows}The slopes differ (p {p_text(slopes.p)}): {meaning}."
     meaning = "the energy of a second shows no difference, so energy follows mostly from time"
-    return f"{follows}The slopes do not differ (p {p_text(slopes.p)}): {meaning}."
+    return f"{follows}The slopes are not shown to differ (p {p_text(slopes.p)}): {meaning}."
 
 
 def _caption(r: ResponseFinding, part: AnalysisPart) -> str:

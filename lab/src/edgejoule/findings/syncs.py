@@ -29,8 +29,7 @@ def sync_caveats(runs: Sequence[Run]) -> list[str]:
         ordered = sorted(means.items(), key=lambda item: -item[1])
         means_text = listed([f"{name} {_text(mean)}" for name, mean in ordered])
         sentences.append(
-            f"Syncs per write differ under durability {durability}: {means_text}. The syncs explain a part of the "
-            "differences between these databases."
+            f"Syncs per write differ under durability {durability} and explain a part of the differences: {means_text}."
         )
     return sentences
 

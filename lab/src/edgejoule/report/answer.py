@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from edgejoule.dictionary.responses import Better
 from edgejoule.experiment.model import Level
+from edgejoule.findings.level_names import names
 from edgejoule.findings.model import Answer, AnswerRow, Cell, Contrast, ResponseFinding
-from edgejoule.findings.sentences import names
 from edgejoule.findings.tables import alone, heading, unit_for_response
 from edgejoule.findings.text import Unit, times_text
 from edgejoule.report import bars, svg

@@ -139,7 +139,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
 def _reading(r: ResponseFinding, by: str | None) -> str:
     """How to read the letters of a figure, or why it has none."""
     if any(c.letters for c in r.cells):
-        return f"cells{f' of the same {by}' if by else ''} that share a letter do not differ significantly"
+        return f"cells{f' of the same {by}' if by else ''} that share a letter are not shown to differ"
     reasons = [p.reason for p in r.parts if p.reason] or list(r.notes)
     return f"no letters: {reasons[0]}" if reasons else "no letters"
 

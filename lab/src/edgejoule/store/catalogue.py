@@ -167,10 +167,7 @@ class Run:
         }
 
 
-RULE = (
-    "of several attempts at a run the first whose conditions were in order counts, whatever they gave; where none was, "
-    "the first"
-)
+RULE = "the first attempt whose conditions were in order counts, whatever its figures, else the first attempt"
 
 
 def counting(attempts: Sequence[Run]) -> Run:
