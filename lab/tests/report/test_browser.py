@@ -184,7 +184,7 @@ OUTSIDE = """() => Array.from(document.querySelectorAll("#answer *"))
   .map((e) => e.className + ": " + e.textContent)"""
 #: Names and reasons that do not fit their place.
 SHORTENED = """() => Array.from(document.querySelectorAll(".who, .track .hole"))
-  .filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"""
+  .filter((e) => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight + 2).map((e) => e.textContent)"""
 OPEN_ALL = "document.querySelectorAll('details').forEach((d) => { d.open = true; })"
 #: Tables that are wider than their place, where that does not scroll by keyboard or must not scroll.
 CUT = """(mayScroll) => Array.from(document.querySelectorAll("main table:not(.u-legend)")).filter((table) => {
