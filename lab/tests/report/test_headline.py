@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgejoule.dictionary.responses import RESPONSES, Better
+from edgejoule.findings import find
 from edgejoule.findings.conditions import VERDICT_WORDS_MAX, best_levels, row_verdict
 from edgejoule.findings.design import Layout
 from edgejoule.findings.effects import what_text
@@ -421,3 +422,26 @@ def test_every_case_has_forms_from_long_to_short():
     for case, own in TEMPLATES.items():
         assert own, case
         assert all("  " not in form for form in own)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"method": "counted"},
+        {"threads": (1, 2, 4), "blocks": 2},
+        {"other_cpu": {0: 0.48, 2: 0.2}, "busy_before": 0.5},
+        {"target_ops_s": 9_000, "reached": {"leveldb": 0.88}, "syncs": {"sqlite": 0.002, "rocksdb": 1.0}},
+        {"failed": {7: "stopped"}, "planned_only": frozenset({44}), "shift": {"energy_net_j": -5.8}},
+        {"min_ratio": None, "missing": {(ENERGY, 4): "the meter fell silent"}},
+    ],
+)
+def test_statements_effects_and_caveats_are_a_line_each(make_store, fields):
+    with make_store(**fields) as store:
+        findings = find(store, store.find())
+    assert words(findings.headline) <= WORDS_MAX
+    texts = [s.text for s in findings.verdict] + [e.text for e in findings.effects]
+    sentences = [one for text in texts for one in re.split(r"(?<=\.) (?=[A-Z])", text)]
+    assert sentences
+    assert [one for one in sentences if words(one) > WORDS_MAX] == []
+    assert findings.caveats
+    assert [caveat for caveat in findings.caveats if len(caveat) > 160] == []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from edgejoule.findings.level_names import names
+from edgejoule.findings.design import label
+from edgejoule.findings.level_names import capital, names, one_level
 from edgejoule.findings.sentences import Question, Ranked, interaction_sentence, sentence
 
 ENERGY = {"label": "energy per operation (counted)", "value": "3.55 mJ", "least": "least"}
@@ -149,3 +150,14 @@ def test_a_level_is_named_so_that_a_reader_knows_what_it_is_of() -> None:
     assert names("threads", [1, 2]) == "1 and 2 threads"
     assert names("threads", [1]) == "1 thread"
     assert names("target", [1_000_000]) == "target 1,000,000"
+    assert names("eco.policy", ["eco", "local"], last="or") == "policy eco or local"
+    assert names("database", list("abcde")) == "5 databases"
+    assert names("target", [1, 2, 3, 4, 5]) == "5 levels of target"
+    assert [one_level("database"), one_level("threads")] == ["database", "level of threads"]
+
+
+def test_a_condition_is_named_by_its_levels() -> None:
+    assert label({"workload": "read", "threads": 1, "target": 4000}) == "read, 1 thread, target 4,000"
+    assert [capital(text) for text in ("read-intensive: x", "ycsb_a", "run.sh", "1 thread")] == [
+        "Read-intensive: x", "ycsb_a", "run.sh", "1 thread",
+    ]  # fmt: skip

@@ -68,8 +68,8 @@ def addition_caveats(experiment: Experiment, alone: int) -> list[str]:
         what = f"{count(added.replications, 'replication')} of {_cells(experiment, added)} {_were(added.replications)}"
         date = time.strftime("%Y-%m-%d", time.localtime(added.realtime_ns / 1e9))
         sentences.append(
-            f"{what} added on {date}, after results could be seen. If results decided that, a difference by chance is "
-            "more frequent than the level of significance says."
+            f"{what} added on {date}, after results could be seen: if these decided it, more differences by chance are "
+            "called real than α says."
         )
     if alone:
         sentences.append(

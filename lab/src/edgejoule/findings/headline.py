@@ -50,9 +50,8 @@ def headline(
     """
     progress = around.progress
     if first is None and progress.failed == progress.total:
-        return forms("one run failed" if progress.total == 1 else "all failed", {"runs": count(progress.total, "run")})[
-            0
-        ]
+        case = "one run failed" if progress.total == 1 else "all failed"
+        return forms(case, {"runs": count(progress.total, "run")})[0]
     second = second_response(first, responses, design)
     lead = _lead(first, what, design, around)
     if lead is not None:

@@ -32,6 +32,11 @@ def counted_levels(factor: str, count: int) -> str:
     return f"{count} level{'s' if count != 1 else ''} of {factor_name(factor)}"
 
 
+def one_level(factor: str) -> str:
+    """Names a level without its value: database; level of threads."""
+    return factor if factor in _BARE else f"level of {factor_name(factor)}"
+
+
 def factor_name(factor: str) -> str:
     """Returns the factor without its program: policy for eco.policy."""
     return "policy" if factor == "eco.policy" else factor

@@ -22,6 +22,7 @@ from edgejoule.dictionary.responses import is_energy, label_of, reported_respons
 from edgejoule.errors import DataError, UsageError
 from edgejoule.experiment.model import FEWEST, Spec
 from edgejoule.findings import Findings, ResponseFinding, find
+from edgejoule.findings.level_names import one_level
 from edgejoule.meters.base import Method
 from edgejoule.stats import Scale, Stein, blocks_within, stein
 from edgejoule.stats import looks as levels_of
@@ -128,8 +129,8 @@ def _spend(findings: Findings, spec: Spec, look: int) -> InterimLook:
     outcome = "is decided, so the study stops" if decided else "is not decided"
     after = "" if decided or last else f", so it continues to {plan.runs[look]}"
     message = (
-        f"look {look} of {len(plan.runs)}, after {runs} of {most} replications at level {level:.4g}: which "
-        f"{findings.subject} is best {outcome if not last or decided else 'stays open'}{after}"
+        f"look {look} of {len(plan.runs)}, after {runs} of {most} replications at level {level:.4g}: "
+        f"the best {one_level(findings.subject)} {outcome if not last or decided else 'stays open'}{after}"
     )
     return InterimLook(look, runs, level, decided, runs if decided else most, message)
 
