@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from edgejoule import __version__
 from edgejoule.cli.common import OnDemand
+from edgejoule.version import __version__
 
 _COMMANDS = {  # in the order of use: name -> module and attribute
     "exec": "exec_:exec_",

@@ -29,10 +29,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgejoule import __version__
 from edgejoule.errors import EdgejouleError, UsageError
 from edgejoule.export.bundle_content import ContentError, check_content, check_spec, parsed_json
 from edgejoule.store import READABLE, Experiment, Store
+from edgejoule.version import __version__
 
 FORMAT = "edgejoule result bundle"
 VERSION = 1

@@ -14,12 +14,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from edgejoule import __version__
 from edgejoule.errors import DataError, StoreError, UsageError
 from edgejoule.export.runs_table import RunsColumn
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.trace import Trace
 from edgejoule.store import Experiment, Run, Store, StoredTrace
+from edgejoule.version import __version__
 
 ROWS_MAX = 1 << 20  # in memory as arrays, and in one row group
 

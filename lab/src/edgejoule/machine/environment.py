@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from edgejoule import __version__
 from edgejoule.machine.files import read_bytes
+from edgejoule.version import __version__
 
 BUSY_WINDOW_S = 0.3  # duration of the check for other CPU use
 

@@ -13,7 +13,6 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from edgejoule import __version__
 from edgejoule.findings import Findings, ResponseFinding, baselines, phases, statistics, tables
 from edgejoule.findings.additions import replications_text
 from edgejoule.findings.design import Layout, design_of, label, runs_of
@@ -22,6 +21,7 @@ from edgejoule.report.table_html import cell_html, chip
 from edgejoule.report.traces import PowerTrace
 from edgejoule.stats import DeclaredTest
 from edgejoule.store import Experiment, Latency, Run, RunData, Store
+from edgejoule.version import __version__
 
 _HERE = Path(__file__).resolve().parent
 ASSETS = _HERE / "assets"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 
-from edgejoule import __version__
 from edgejoule.store.notes import NOTES_SCHEMA
+from edgejoule.version import __version__
 
 SCHEMA_VERSION = 6
 READABLE = (5, SCHEMA_VERSION)  # a store of another format is refused
