@@ -107,6 +107,14 @@ def test_a_good_experiment_is_read(tmp_path: Path) -> None:
         ('"energy_per_op_uj"', '"energy_per_op"', 22, "analysis.responses", "did you mean 'energy_per_op_uj'"),
         ("[analysis]", '[analysis]\nby = "size"', 22, "analysis.by", "is no factor"),
         ("[analysis]", '[analysis]\nheadline = "active_s"', 22, "analysis.headline", "is not in analysis.responses"),
+        (
+            '[analysis]\nresponses = ["energy_per_op_uj"]',
+            "[design.sequential]\nkind = 'alpha-spending'\nlooks = [2]\n[analysis]\n"
+            "responses = ['active_s', 'cpu_us_per_op']\nheadline = 'cpu_us_per_op'",
+            26,
+            "analysis.headline",
+            "put 'cpu_us_per_op' first",
+        ),
         ("replications = 2", 'replications = 2\nload = "disk"', 20, "design.load", "'run', 'block' or 'cell'"),
         ("replications = 2", "replications = 2\nloads = 2", 20, "design.loads", 'only with load = "cell"'),
         ("recordcount = 1000", "memory_limit_mb = 8", 9, "fixed.memory_limit_mb", "at least 32"),

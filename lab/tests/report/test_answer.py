@@ -122,3 +122,16 @@ def test_a_stand_in_is_recognised_by_its_version():
         Run(2, 0, {"database": "redis"}, "finished", database={"version": "7.0"}),
     ]
     assert stand_ins(runs) == ["mongodb"]
+
+
+def test_the_experiment_can_choose_the_response_of_the_headline(make_store):
+    declared = 'responses = ["energy_per_op_uj", "throughput_ops_s"]\nheadline = "throughput_ops_s"'
+    answer = answer_of(make_store, analysis=declared)
+    assert answer.headline.startswith("Highest throughput. Read: rocksdb; leveldb 1.2×, sqlite 1.6× lower. ")
+    assert answer.response.name == "throughput_ops_s"
+
+
+def test_a_headline_on_service_time_is_on_the_time_from_the_due_time_at_a_rate(make_store):
+    declared = 'responses = ["energy_per_op_uj", "read_latency_us_p99"]\nheadline = "read_latency_us_p99"'
+    answer = answer_of(make_store, analysis=declared, target_ops_s=9_000, method="counted")
+    assert answer.response.name == "read_intended_latency_us_p99"
