@@ -150,7 +150,8 @@ def _storage(facts: Mapping[str, Any], seconds: float) -> Iterator[Fact]:
     yield _fact("storage", "device", storage["device"], unmounted)
     yield _fact("storage", "device_model", storage["model"], "the block device does not name its model")
     yield _fact("storage", "file_system", storage["file_system"], unmounted)
-    yield _fact("storage", "mount_options", storage["mount_options"], unmounted)
+    mounted = storage["mount_options"]
+    yield _fact("storage", "mount_options", mounted, unmounted, (mounted or "").replace(",", ", "))
     yield _fact("storage", "free_bytes", storage["free_bytes"], "", _bytes(storage["free_bytes"]))
     skipped = Speed.missing("not measured (--seconds 0)")
     speed = measure_speed(Path(storage["path"]), seconds) if seconds > 0 else PathSpeed(skipped, skipped, 0)
@@ -171,7 +172,7 @@ def _meter() -> Iterator[Fact]:
     except EdgejouleError as error:
         yield Fact("meter", "meter", None, "", str(error))
         return
-    yield Fact("meter", "meter", choice.meter.name, choice.sentence)
+    yield Fact("meter", "meter", choice.meter.name, choice.line)
 
 
 def _advice(e: Examination) -> Iterator[str]:

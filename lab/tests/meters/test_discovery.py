@@ -8,7 +8,9 @@ import pytest
 
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Availability, Domain, Method
-from edgejoule.meters.discovery import GROUP, choose, discover
+from edgejoule.meters.discovery import GROUP, LINE_MAX, Choice, choose, discover
+from edgejoule.meters.plugins.profile import BoardProfile
+from edgejoule.meters.plugins.profile.data import Profile, all_profiles
 
 
 class _Meter:
@@ -110,6 +112,34 @@ def test_the_best_usable_meter_is_taken_and_the_refusals_are_reported() -> None:
         "Energy here is MODELLED: modelled power. No unplugged: not plugged in. "
         "Shortest way to a measured or counted figure: plug it in."
     )
+
+
+class Wordy(Wall):
+    name = "wordy"
+
+    def describe(self):
+        return "the wall's supply by " + "an instrument with a long name " * 4
+
+
+@pytest.mark.parametrize(
+    ("kinds", "line"),
+    [
+        ((Modelled, Gone, Unplugged, Away), "MODELLED by modelled, modelled power; a real meter: edgejoule meters"),
+        ((Counted, Unplugged), "COUNTED by counted, counted power; a real meter: edgejoule meters"),
+        ((Wall,), "MEASURED by wall, wall power"),
+        ((Wordy,), "MEASURED by wordy (wall)"),
+    ],
+)
+def test_a_study_begins_with_one_line_about_its_energy(kinds: tuple[type, ...], line: str) -> None:
+    assert choose(plugins=plugins(*kinds)).line == f"Energy: {line}"
+
+
+@pytest.mark.parametrize("profile", all_profiles(), ids=lambda profile: profile.name)
+def test_the_line_of_every_board_profile_fits(profile: Profile) -> None:
+    chosen = BoardProfile(profile=profile.name)
+    line = Choice(chosen, Availability(True, "here"), ()).line
+    assert len(line) <= LINE_MAX
+    assert "MODELLED from CPU use (" in line
 
 
 def test_many_meters_that_are_not_there_are_named_in_short_and_the_nearest_better_one_is_the_way() -> None:

@@ -9,22 +9,24 @@ import signal
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
-from rich.console import Console
 
 from edgejoule import toml_text
 from edgejoule.errors import EdgejouleError, UsageError
 
-PIPE_COLUMNS = 400
 EXIT_FLAGGED = 3
 EXIT_INTERRUPTED = 130
 
 Options = dict[str, dict[str, Any]]
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -87,15 +89,17 @@ def parsed_meter_options(settings: Sequence[str]) -> Options:
 
 
 def console() -> Console:
-    """Returns the console for results. In a pipe lines are not wrapped."""
-    if sys.stdout.isatty():
-        return Console(highlight=False)
-    return Console(highlight=False, soft_wrap=True, width=PIPE_COLUMNS)
+    """Returns the console for results, see edgejoule.cli.terminal. It is imported here because `--help` needs none."""
+    from edgejoule.cli import terminal
+
+    return terminal.console()
 
 
 def messages() -> Console:
     """Returns the console for progress and errors: standard error."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    from edgejoule.cli import terminal
+
+    return terminal.messages()
 
 
 def echo_json(value: object) -> None:
@@ -127,29 +131,50 @@ class Commands(click.Group):
         return list(self.commands)
 
 
-class OnDemand(Commands):
-    """Imports the module of a command when it is called; some imports take a second."""
+@dataclass(frozen=True)
+class OnDemand:
+    """A command that is imported when it is called; some imports take a second.
 
-    def __init__(self, modules: Mapping[str, str], removed: Mapping[str, str] | None = None, **settings: Any) -> None:
-        """modules: in the order of use, name -> module of edgejoule.cli and attribute, "run:run". removed: name of a
-        command that is gone -> what replaces it.
+    place: module of edgejoule.cli and attribute, "run:run". summary: the first sentence of the command's help.
+    """
+
+    place: str
+    summary: str
+
+    def load(self) -> click.Command:
+        """Imports the command."""
+        module, _, attribute = self.place.partition(":")
+        command: click.Command = getattr(import_module(f"edgejoule.cli.{module}"), attribute)
+        return command
+
+
+class CommandsOnDemand(Commands):
+    """A group whose help imports none of its commands."""
+
+    def __init__(
+        self, on_demand: Mapping[str, OnDemand], removed: Mapping[str, str] | None = None, **settings: Any
+    ) -> None:
+        """on_demand: name -> command, in the order of use. removed: name of a command that is gone -> what replaces
+        it.
         """
         super().__init__(**settings)
-        self.modules, self.removed = modules, removed or {}
+        self.on_demand, self.removed = on_demand, removed or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Returns all commands."""
-        return list(self.modules)
+        return list(self.on_demand)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Imports the command. Raises UsageError for a removed one."""
         if cmd_name in self.removed:
             raise UsageError(f"{ctx.command_path} {cmd_name} is gone: {self.removed[cmd_name]}")
-        if cmd_name not in self.modules:
-            return None
-        module, _, attribute = self.modules[cmd_name].partition(":")
-        command: click.Command = getattr(import_module(f"edgejoule.cli.{module}"), attribute)
-        return command
+        known = self.on_demand.get(cmd_name)
+        return known.load() if known else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the commands' names and summaries."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.summary) for name, command in self.on_demand.items()])
 
 
 def _current_folder_exists() -> bool:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from edgejoule.cli.common import Commands, console, echo_json, json_option
+from edgejoule.cli.layout import print_rows
 from edgejoule.database_servers import SERVERS, DatabaseServer, snapshots
 from edgejoule.database_servers.record import FILE, Record, remove_leftovers
 from edgejoule.databases.driver import Adapter, adapters
@@ -70,13 +70,7 @@ def databases(ctx: click.Context, as_json: bool) -> None:
     if as_json:
         echo_json([_json(a) for a in known])
         return
-    table = Table(box=None, pad_edge=False)
-    for column in ("database", "version", "here", "what it is"):
-        table.add_column(column)
-    for a in known:
-        summary = a.summary if a.available else f"{a.summary}; {a.fix}" if a.summary else a.fix
-        table.add_row(a.name, a.version or "", "yes" if a.available else "no", summary)
-    console().print(table)
+    print_rows(console(), ("database", "version", "here", "what it is"), [_row(a) for a in known])
 
 
 @databases.command(
@@ -98,12 +92,8 @@ def options(name: str, as_json: bool) -> None:
     if as_json:
         echo_json([_json(chosen)])
         return
-    table = Table(box=None, pad_edge=False)
-    for column in ("option", "default", "meaning"):
-        table.add_column(column)
-    for option, (meaning, default) in chosen.options.items():
-        table.add_row(f"{name}.{option}", default, meaning)
-    console().print(table)
+    rows = [(f"{name}.{option}", default, meaning) for option, (meaning, default) in chosen.options.items()]
+    print_rows(console(), ("option", "default", "meaning"), rows)
     if name in SERVERS:
         console().print(f"{name}.conf.NAME sets NAME in the server's own configuration.", markup=False)
     if may_be_external(name):
@@ -111,6 +101,12 @@ def options(name: str, as_json: bool) -> None:
             f"{name}.host and {name}.port name a server that you run: the study then works on it, and starts none.",
             markup=False,
         )
+
+
+def _row(a: Adapter) -> tuple[str, str, str, str]:
+    """Returns name, version, whether it can be used here, and what it is or what to install."""
+    summary = a.summary if a.available else f"{a.summary}; {a.fix}" if a.summary else a.fix
+    return a.name, a.version or "", "yes" if a.available else "no", summary or ""
 
 
 def _json(a: Adapter) -> dict[str, Any]:
@@ -173,16 +169,11 @@ def status(folder: Path, as_json: bool) -> None:
     if not states:
         console().print(f"no server runs below {folder}", markup=False)
         return
-    table = Table(box=None, pad_edge=False)
     columns = {
         "server": "server", "version": "version", "connection": "connection", "pids": "pid", "cpu_s": "CPU s",
         "rss_mb": "memory MB", "settled": "settled",
     }  # fmt: skip
-    for column in columns.values():
-        table.add_column(column)
-    for line in states:
-        table.add_row(*(_text(line[key]) for key in columns))
-    console().print(table)
+    print_rows(console(), list(columns.values()), [[_text(line[key]) for key in columns] for line in states])
 
 
 @databases.command(

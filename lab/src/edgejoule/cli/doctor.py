@@ -6,10 +6,11 @@ from itertools import groupby
 from pathlib import Path
 
 import click
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
 
 from edgejoule.cli.common import Number, console, echo_json, json_option
+from edgejoule.cli.layout import print_rows
 from edgejoule.doctor import Examination, examine
 
 
@@ -45,7 +46,8 @@ def doctor(data: Path, seconds: float, as_json: bool) -> None:
         echo_json(examination.to_json())
         return
     out = console()
-    out.print(_table(examination))
+    _print_facts(out, examination)
+    out.print()
     for advice in examination.advice:
         out.print(Text(f"! {advice}", style="yellow"))
     if not examination.advice:
@@ -58,12 +60,16 @@ def _name(name: str) -> str:
     return name.replace("khz_", "frequency_").replace("_", " ").replace("4kb", "4 KB")
 
 
-def _table(examination: Examination) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    for _ in range(3):
-        table.add_column(overflow="fold")
-    for group, facts in groupby(examination.facts, lambda f: f.group):
+def _print_facts(out: Console, examination: Examination) -> None:
+    """Prints a row for each known fact, and one for all that are not known."""
+    known = [fact for fact in examination.facts if fact.why is None]
+    unknown = [fact for fact in examination.facts if fact.why is not None]
+    rows: list[tuple[str | Text, ...]] = []
+    for group, facts in groupby(known, lambda f: f.group):
         for i, fact in enumerate(facts):
-            value = Text(fact.words) if fact.why is None else Text(f"not known: {fact.why}", style="dim")
-            table.add_row(Text(group if i == 0 else "", style="bold"), _name(fact.name), value)
-    return table
+            rows.append((Text(group if i == 0 else "", style="bold"), _name(fact.name), fact.words))
+    if unknown:
+        names = ", ".join(_name(fact.name) for fact in unknown)
+        text = f"{names}; `edgejoule doctor --json` has the reasons"
+        rows.append((Text("not known", style="bold"), f"{len(unknown)} facts", text))
+    print_rows(out, (), rows)

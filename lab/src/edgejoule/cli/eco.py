@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from edgejoule.cli.common import OnDemand
+from edgejoule.cli.common import CommandsOnDemand, OnDemand
 from edgejoule.experiment.read import TRIAL
 
 _EPILOG = """\b
@@ -17,10 +17,12 @@ To run a federation with ecod and ecoctl: docs/tutorials/federation.md."""
 
 
 @click.group(
-    cls=OnDemand,
-    modules={
-        "sweep": "eco_sweep:sweep",
-        "calibration": "eco_calibration:calibration",
+    cls=CommandsOnDemand,
+    on_demand={
+        "sweep": OnDemand("eco_sweep:sweep", "Simulate every combination of a sweep file."),
+        "calibration": OnDemand(
+            "eco_calibration:calibration", "Fit the costs of RocksDB's operations to measurements."
+        ),
     },
     removed={
         "demo": "it is an ordinary study now, `edgejoule run experiments/eco-demo`; of its options `--rounds N` is "

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import click
 
-from edgejoule.cli.common import OnDemand
+from edgejoule.cli.common import CommandsOnDemand, OnDemand
 from edgejoule.version import __version__
 
-_COMMANDS = {  # in the order of use: name -> module and attribute
-    "exec": "exec_:exec_",
-    "run": "run:run",
-    "list": "show:list_",
-    "show": "show:show",
-    "report": "report:report",
-    "export": "export:export",
-    "import": "import_:import_",
-    "note": "note:note",
-    "delete": "delete:delete",
-    "analyse": "analyse:analyse",
-    "meters": "meters:meters",
-    "calibrate": "calibrate:calibrate",
-    "clock": "clock:clock",
-    "conformance": "conformance:conformance",
-    "databases": "databases:databases",
-    "doctor": "doctor:doctor",
-    "eco": "eco:eco",
+_COMMANDS = {  # in the order of use
+    "exec": OnDemand("exec_:exec_", "Measure what programs cost: joules, seconds, CPU, memory."),
+    "run": OnDemand("run:run", "Measure the experiment in SPEC and write its report."),
+    "list": OnDemand("show:list_", "List the experiments in the store."),
+    "show": OnDemand("show:show", "Show the runs of an EXPERIMENT and their responses."),
+    "report": OnDemand("report:report", "Write the report of an EXPERIMENT as one HTML file."),
+    "export": OnDemand("export:export", "Export the runs of an EXPERIMENT: table, lines or bundle."),
+    "import": OnDemand("import_:import_", "Import a bundle, or compute the energy of a power trace."),
+    "note": OnDemand("note:note", "Write a note on an EXPERIMENT, or list its notes."),
+    "delete": OnDemand("delete:delete", "Delete EXPERIMENTs with all their runs."),
+    "analyse": OnDemand("analyse:analyse", "Show which factors matter and which groups differ."),
+    "meters": OnDemand("meters:meters", "List the meters, in the order in which a study prefers them."),
+    "calibrate": OnDemand("calibrate:calibrate", "Fit a power model to this machine with a borrowed meter."),
+    "clock": OnDemand("clock:clock", "Compare the clocks of two hosts."),
+    "conformance": OnDemand("conformance:conformance", "Compare the joules that a METER reports with known joules."),
+    "databases": OnDemand("databases:databases", "List the usable databases; start and stop servers."),
+    "doctor": OnDemand("doctor:doctor", "Check this machine and its storage before a study."),
+    "eco": OnDemand("eco:eco", "Simulate policies of compaction offloading for RocksDB."),
 }
 
 _EPILOG = """\b
@@ -49,8 +49,8 @@ _REMOVED = {
 
 
 @click.group(
-    cls=OnDemand,
-    modules=_COMMANDS,
+    cls=CommandsOnDemand,
+    on_demand=_COMMANDS,
     removed=_REMOVED,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},

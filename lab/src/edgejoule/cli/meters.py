@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 
 import click
+from rich.console import Console
 from rich.markdown import Markdown
-from rich.table import Table
-from rich.text import Text
 
 from edgejoule.cli.common import Options, console, echo_json, json_option, meter_option
+from edgejoule.cli.layout import print_rows
 from edgejoule.energy import comparison_min_ratio
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Channel, Method
@@ -44,12 +44,14 @@ def meters(profile: str | None, setup_of: str | None, meter_options: Options, as
         echo_json(_as_json(candidates, choice))
         return
     out = console()
-    out.print(_table(candidates, choice))
+    _print_list(out, candidates, choice)
     out.print()
     if choice is None:
         out.print("No meter can be used here.")
         return
-    out.print(choice.sentence, markup=False)
+    out.print(f"{choice.line.partition(';')[0]}.", markup=False)
+    if choice.way:
+        out.print(f"Shortest way to a better one: {choice.way}.", markup=False)
     if choice.meter.method is Method.MODELLED:
         interval = 2 * max(channel.model_rel for channel in _channels(choice))
         ratio = comparison_min_ratio(interval)
@@ -96,19 +98,14 @@ def _channels(choice: Choice) -> list[Channel]:
         choice.meter.close()
 
 
-def _table(candidates: list[Candidate], choice: Choice | None) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("meter", "method", "here", "what it reads, and why (not) here"):
-        table.add_column(column, overflow="fold")
+def _print_list(out: Console, candidates: list[Candidate], choice: Choice | None) -> None:
+    rows = []
     for candidate in candidates:
         taken = choice is not None and candidate.meter is choice.meter
-        table.add_row(
-            candidate.name,
-            candidate.meter.method.value if candidate.meter else "",
-            "taken" if taken else "yes" if candidate.availability.available else "no",
-            Text("\n".join(_facts(candidate))),
-        )
-    return table
+        method = candidate.meter.method.value if candidate.meter else ""
+        here = "taken" if taken else "yes" if candidate.availability.available else "no"
+        rows.append((candidate.name, method, here, "\n".join(_facts(candidate))))
+    print_rows(out, ("meter", "method", "here", "what it reads, and why (not) here"), rows)
 
 
 def _facts(candidate: Candidate) -> list[str]:

@@ -158,8 +158,9 @@ class Meter(Protocol):
     before its buffer is full).
     Optional: measures_only, the name of a part of the machine without databases ("the graphics cards"): such
     a meter is taken only when it is named. run_s_min: the shortest run that it can measure, in s. error_words: how
-    far off it may be, "±50 % at k = 2". gather_s: a meter whose readings a program gathers every poll_interval_s: how
-    often poll() is to be called, in s; each call fetches all readings up to it.
+    far off it may be, "±50 % at k = 2". method_text: what the figures come from, in at most 50 characters. gather_s:
+    a meter whose readings a program gathers every poll_interval_s: how often poll() is to be called, in s; each call
+    fetches all readings up to it.
     """
 
     name: str

@@ -17,6 +17,7 @@ from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.base import Availability, Domain, Meter, Method
 
 GROUP = "edgejoule.meters"
+LINE_MAX = 100
 _RANK = {Method.MEASURED: 0, Method.COUNTED: 2, Method.MODELLED: 3}
 _RANK_RAIL = 1
 _RANK_BROKEN = 4
@@ -62,8 +63,19 @@ class Choice:
         )
 
     @property
+    def line(self) -> str:
+        """The first line of a study: which energy this is, in at most LINE_MAX characters."""
+        meter, method = self.meter, self.meter.method.value.upper()
+        way = "" if meter.method is Method.MEASURED else "; a real meter: edgejoule meters"
+        of = getattr(meter, "method_text", None)
+        for text in (of or f"by {meter.name}, {meter.describe()}", f"by {meter.name} ({meter.domain.value})"):
+            if len(line := f"Energy: {method} {text}{way}") <= LINE_MAX:
+                break
+        return line
+
+    @property
     def sentence(self) -> str:
-        """The first line of a study: which energy this is, why no better one, and the shortest way to one."""
+        """Which energy this is, why no better one, and the shortest way to one. A study stores it."""
         meter = self.meter
         text = f"Energy here is {meter.method.value.upper()}: {meter.describe()}."
         own = [c for c in self.refused if c.meter is not None and c.meter.method is Method.COUNTED]
@@ -76,10 +88,14 @@ class Choice:
             text += f" Not usable either, `edgejoule meters` says why: {', '.join(brought)}."
         if meter.method is not Method.MEASURED:
             better = "measured or counted" if meter.method is Method.MODELLED else "measured"
-            text += f" Shortest way to a {better} figure: {self._shortest_way()}."
+            text += f" Shortest way to a {better} figure: {self.way}."
         return text
 
-    def _shortest_way(self) -> str:
+    @property
+    def way(self) -> str:
+        """The shortest way to a measured or counted figure; "" if this one is measured."""
+        if self.meter.method is Method.MEASURED:
+            return ""
         nearest_first = reversed(self.refused)
         fixes = [candidate.availability.fix for candidate in nearest_first if candidate.availability.fix]
         return fixes[0] if fixes else f"a power meter in the supply line, with a plug-in of the group {GROUP}"

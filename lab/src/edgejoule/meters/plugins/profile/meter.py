@@ -105,6 +105,13 @@ class BoardProfile:
         """How far off the profile may be."""
         return f"±{100 * self._opened_profile().prediction_interval_rel:.0f} % at k = 2"
 
+    @property
+    def method_text(self) -> str:
+        """The source of the figures, the board and the error, for one short line."""
+        profile = self._opened_profile()
+        board = profile.board.removeprefix("a ").removeprefix("an ")
+        return f"from CPU use ({board}, ±{100 * profile.prediction_interval_rel:.0f} %)"
+
     def facts(self) -> Mapping[str, Sequence[str]]:
         """The profile's sources, its range, and why its interval is as wide as it is."""
         profile = self._opened_profile()

@@ -1,0 +1,63 @@
+"""Output for people: as wide as the terminal, without trailing blanks, and never wrapped on a pipe.
+
+The width is that of COLUMNS if it is set, else of the terminal. NO_COLOR removes colours.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import IO, Any, cast
+
+from rich.console import Console
+
+PIPE_COLUMNS = 10_000
+_LEAST_COLUMNS = 40
+
+_TRAILING = re.compile(r"(?: |\x1b\[[0-9;]*m)*(?=\n)")
+_STYLES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Trimmed:
+    """A text file that drops the blanks at the end of each line. Every write ends with a whole line."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        """Writes the text without trailing blanks."""
+        return self._file.write(_TRAILING.sub(lambda end: "".join(_STYLES.findall(end[0])), text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def console() -> Console:
+    """Returns the console for results: standard output."""
+    return _console(sys.stdout)
+
+
+def messages() -> Console:
+    """Returns the console for progress and errors: standard error."""
+    return _console(sys.stderr)
+
+
+def is_unbounded(out: Console) -> bool:
+    """Returns whether lines may have any length: a pipe."""
+    return out.width >= PIPE_COLUMNS
+
+
+def _console(file: IO[str]) -> Console:
+    width = _declared_width()
+    trimmed = cast(IO[str], Trimmed(file))
+    if width is None and not file.isatty():
+        return Console(file=trimmed, highlight=False, soft_wrap=True, width=PIPE_COLUMNS)
+    return Console(file=trimmed, highlight=False, width=width)
+
+
+def _declared_width() -> int | None:
+    try:
+        return max(_LEAST_COLUMNS, int(os.environ["COLUMNS"]))
+    except (KeyError, ValueError):
+        return None
