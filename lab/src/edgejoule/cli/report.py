@@ -12,9 +12,11 @@ from rich.text import Text
 from edgejoule.cli.common import console, echo_json, json_option, require_folder, store_option
 from edgejoule.errors import StoreError
 from edgejoule.export.bundle import bundle_store
-from edgejoule.findings import Findings, find
+from edgejoule.findings import Answer, Findings, find
 from edgejoule.report import build
 from edgejoule.store import Experiment, Store
+
+ROWS_MAX = 6  # more conditions are read in the report
 
 
 @click.command(
@@ -52,7 +54,7 @@ def report(experiment: str, output: Path | None, store: Path, as_json: bool) -> 
     if as_json:
         echo_json({**findings.to_json(), "notes": notes})
         return
-    print_verdict(console(), findings)
+    print_answer(console(), findings.answer)
     console().print(f"report: {target}", markup=False)
 
 
@@ -69,12 +71,20 @@ def write_report(store: Store, experiment: Experiment, findings: Findings, targe
         raise StoreError(f"{target}: the report cannot be written: {error.strerror}") from error
 
 
-def print_verdict(out: Console, findings: Findings) -> None:
-    """Prints the verdict: headline, a line per factor and interaction, a line per condition, caveats."""
-    out.print(Text(findings.headline, style="bold"))
+def print_answer(out: Console, answer: Answer) -> None:
+    """Prints the headline, and a line for each condition if they are few."""
+    out.print(Text(answer.headline, style="bold"))
+    if not 1 < len(answer.rows) <= ROWS_MAX:
+        return
+    for row in answer.rows:
+        out.print(Text.assemble("  ", (row.name, "bold"), f": {row.verdict}"))
+
+
+def print_details(out: Console, findings: Findings) -> None:
+    """Prints a line per factor and interaction, a line per condition, caveats."""
     for effect in findings.effects if len(findings.effects) > 1 else ():
-        out.print(Text.assemble("  ", (effect.lead, "bold"), ": ", effect.text))
+        out.print(Text.assemble((effect.lead, "bold"), ": ", effect.text))
     for statement in findings.verdict:
-        out.print(Text.assemble("  ", (statement.lead, "bold"), ": ", statement.text))
+        out.print(Text.assemble((statement.lead, "bold"), ": ", statement.text))
     for caveat in findings.caveats:
-        out.print(Text(f"  ! {caveat}", style="yellow"))
+        out.print(Text(f"! {caveat}", style="yellow"))

@@ -25,7 +25,7 @@ from edgejoule.cli.common import (
 )
 from edgejoule.cli.design_table import print_design, settings
 from edgejoule.cli.progress import StudyProgress, clock
-from edgejoule.cli.report import print_verdict, write_report
+from edgejoule.cli.report import print_answer, write_report
 from edgejoule.databases.checks import check_plan, not_here
 from edgejoule.databases.system_under_test import SystemUnderTest, system_of
 from edgejoule.dictionary.responses import nearest
@@ -315,7 +315,7 @@ def _finish(store: Path, experiment: Experiment, say: Console, output: Path | No
         write_report(opened, experiment, findings, target)
     if as_json:
         echo_json(findings.to_json())
-    print_verdict(say, findings)
+    print_answer(say, findings.answer)
     say.print(f"report: {target}", markup=False)
 
 

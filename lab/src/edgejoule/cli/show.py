@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
+from rich.console import Console
 from rich.text import Text
 
 from edgejoule.cli.common import console, echo_json, json_option, store_option
+from edgejoule.cli.layout import print_rows
+from edgejoule.cli.report import print_answer, print_details
 from edgejoule.cli.table_text import print_bare, print_table
 from edgejoule.experiment.command import shown
-from edgejoule.findings import experiments, run_tables
+from edgejoule.findings import experiments, find, run_tables
 from edgejoule.findings.facts import circumstances
+from edgejoule.findings.text import listed
 from edgejoule.store import Experiment, Run, SeveralError, Store
 
 
@@ -82,6 +87,7 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
             if not runs:
                 raise click.BadParameter(f"the experiment has {count} runs", param_hint="--run")
         notes = opened.notes(stored.id)
+        findings = find(opened, stored) if run_number is None and not as_json else None
         events = {run.id: opened.data(run).events for run in runs} if run_number else {}
     if as_json:
         noted = [note.record() for note in notes]
@@ -89,7 +95,7 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
         return
     out = console()
     out.print(Text(f"{stored.name} ({stored.id}), {stored.begun}: {stored.question}", style="bold"))
-    out.print(stored.energy_words, markup=False)
+    out.print(_first_sentence(stored.energy_words), markup=False)
     if not stored.finished:
         out.print(f"Not complete: {stored.progress}; `edgejoule run SPEC --resume` continues.", markup=False)
     for note in notes:
@@ -99,7 +105,38 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
         for run in runs:
             _print_run(run, [e for e in events[run.id] if e["event"] == "database"])
         return
-    print_bare(out, experiments.runs(stored, runs))
+    out.print()
+    if findings is not None:
+        print_answer(out, findings.answer)
+        out.print()
+    omitted = print_bare(out, experiments.runs(stored, runs))
+    _print_omitted(out, omitted)
+    _print_flags(out, runs)
+    if findings is not None:
+        out.print()
+        print_details(out, findings)
+
+
+def _first_sentence(text: str) -> str:
+    """Returns which energy it is; the rest explains why no other meter was used."""
+    return re.split(r"(?<=\.) ", text, maxsplit=1)[0]
+
+
+def _print_omitted(out: Console, headings: Sequence[str]) -> None:
+    if headings:
+        names = listed([heading.partition("\n")[0] for heading in reversed(headings)])
+        out.print(f"\nNot shown at {out.width} columns: {names}.", markup=False)
+
+
+def _print_flags(out: Console, runs: Sequence[Run]) -> None:
+    """Prints the cause of every failure and every flag in full."""
+    rows = []
+    for run in runs:
+        texts = [*([run.cause] if run.cause else []), *run.flags]
+        rows += [(str(run.run_index + 1) if i == 0 else "", text) for i, text in enumerate(texts)]
+    if rows:
+        out.print()
+        print_rows(out, ("run", "cause of its failure, or flags"), rows, numeric=(0,))
 
 
 def _print_run(run: Run, events: list[object]) -> None:

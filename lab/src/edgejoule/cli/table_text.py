@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from edgejoule.cli.layout import print_rows
 from edgejoule.findings.table import Cell, CellMark, CellRole, Table, pieces, plain
 
 _STYLES = {
@@ -54,14 +55,11 @@ def print_table(out: Console, table: Table) -> None:
     out.print()
 
 
-def print_bare(out: Console, table: Table) -> None:
-    """Prints headings and rows alone, without lines: a list."""
-    shown = RichTable(box=None, pad_edge=False)
-    for heading, numeric in zip(table.columns, table.numeric, strict=True):
-        shown.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
-    for row in table.rows:
-        shown.add_row(*map(cell_text, row))
-    out.print(shown)
+def print_bare(out: Console, table: Table) -> list[str]:
+    """Prints headings and rows alone, without lines: a list. Returns the headings that a narrow terminal omits."""
+    rows = [[cell_text(cell) for cell in row] for row in table.rows]
+    numeric = [index for index, figures in enumerate(table.numeric) if figures]
+    return [table.columns[index] for index in print_rows(out, table.columns, rows, numeric, table.optional)]
 
 
 def cell_text(cell: Cell) -> Text:
