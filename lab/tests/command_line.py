@@ -19,7 +19,7 @@ def edgejoule(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         with contextlib.chdir(folder):
-            done = CliRunner().invoke(main, arguments, catch_exceptions=False, env={"COLUMNS": "200"})
+            done = CliRunner().invoke(main, arguments, catch_exceptions=False, env={"COLUMNS": None})
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)

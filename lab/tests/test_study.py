@@ -90,7 +90,7 @@ class Bench:
         """The command as a user calls it."""
         return subprocess.run(
             self.command(*arguments), capture_output=True, text=True, timeout=120, check=False, preexec_fn=before,
-            cwd=self.folder, env=os.environ | {"COLUMNS": "200"},
+            cwd=self.folder, env={k: v for k, v in os.environ.items() if k != "COLUMNS"},
         )  # fmt: skip
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:

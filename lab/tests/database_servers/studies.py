@@ -71,7 +71,7 @@ class Study:
         command = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", "run", "experiment.toml"]
         return subprocess.Popen(
             [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
-            env=os.environ | {"COLUMNS": "200"},
+            env={k: v for k, v in os.environ.items() if k != "COLUMNS"},
         )  # fmt: skip
 
     def run(self, *arguments: str, limit_s: float = 300) -> tuple[int, str]:

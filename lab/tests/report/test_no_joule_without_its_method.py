@@ -24,7 +24,7 @@ from edgejoule.cli import export as export_command
 from edgejoule.cli import progress
 from edgejoule.cli.export import export
 from edgejoule.cli.progress import StudyProgress
-from edgejoule.cli.report import print_verdict
+from edgejoule.cli.report import print_answer, print_details
 from edgejoule.cli.show import show
 from edgejoule.dictionary.responses import RESPONSES
 from edgejoule.experiment.plan import make_plan
@@ -195,7 +195,9 @@ def _names_unit(text: str) -> bool:
 def terminal(store: Store) -> str:
     out = Console(record=True, width=200, file=io.StringIO())
     experiment = store.find()
-    print_verdict(out, find(store, experiment))
+    findings = find(store, experiment)
+    print_answer(out, findings.answer)
+    print_details(out, findings)
     runner = CliRunner()
     outputs = [runner.invoke(show, [*w, "--store", str(store.path)]).output for w in ((), ("--run", "2"))]
     return "\n".join([out.export_text(), *outputs])

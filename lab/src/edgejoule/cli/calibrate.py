@@ -25,11 +25,11 @@ from edgejoule.calibrate.profile_file import Circumstances, fitted_json, profile
 from edgejoule.calibrate.recording import placed
 from edgejoule.calibrate.stages import Stage, make_stages
 from edgejoule.cli.common import Number, console, echo_json, json_option, messages, require_folder, stop_in_order
-from edgejoule.cli.progress import clock
 from edgejoule.cli.recording_options import RecordingOptions, recording_options
 from edgejoule.clocks.marker import Marker, burst
 from edgejoule.energy import Readings
 from edgejoule.errors import DataError, MeterError, StoreError, UsageError
+from edgejoule.findings.answer import duration_text
 from edgejoule.machine import environment
 from edgejoule.meters.base import Meter, Method
 from edgejoule.meters.discovery import choose_from, discover
@@ -225,7 +225,7 @@ class _Bar:
             TextColumn("{task.fields[left]} left"), console=self._console, transient=True,
             disable=not self._console.is_terminal,
         )  # fmt: skip
-        self._task = self._bars.add_task("calibrating", total=len(plan.stages), left=clock(plan.seconds))
+        self._task = self._bars.add_task("calibrating", total=len(plan.stages), left=duration_text(plan.seconds))
 
     def __enter__(self) -> _Bar:
         self._bars.start()
@@ -236,7 +236,7 @@ class _Bar:
 
     def show(self, stage: Stage) -> None:
         """Shows the begin of a stage."""
-        left = clock(self._plan.pace.stage_s * (len(self._plan.stages) - self._done))
+        left = duration_text(self._plan.pace.stage_s * (len(self._plan.stages) - self._done))
         self._bars.update(self._task, completed=self._done, description=f"{stage.label:<12}", left=left)
         self._done += 1
         if not self._console.is_terminal:
@@ -248,7 +248,8 @@ class _Bar:
 def _metered(plan: _Plan, meter: Meter, as_json: bool) -> _Measured:
     stop_in_order()
     (messages() if as_json else console()).print(
-        f"{meter.name} ({meter.method}): {meter.describe()}; {len(plan.stages)} stages, about {clock(plan.seconds)}",
+        f"{meter.name} ({meter.method}): {meter.describe()}; {len(plan.stages)} stages, about "
+        f"{duration_text(plan.seconds)}",
         markup=False,
     )
     place = _place(plan.folder)
@@ -270,7 +271,7 @@ def _driven_with_markers(plan: _Plan, output: Path) -> dict[str, Any]:
     """Drives the stages between two markers and stores them beside the output."""
     stop_in_order()
     console().print(
-        f"Recording on the other device? {len(plan.stages)} stages, about {clock(plan.seconds + 2 * _MARKER_S)}"
+        f"Recording on the other device? {len(plan.stages)} stages, about {duration_text(plan.seconds + 2 * _MARKER_S)}"
     )
     place = _place(plan.folder)
     with ThisMachine(plan.cpus, plan.folder, storage=plan.storage) as machine, _Bar(plan) as bar:
@@ -381,4 +382,6 @@ def _print_plan(plan: _Plan, meter_text: str, as_json: bool) -> None:
         table.add_row(str(number + 1), str(row["stage"]), str(row["round"]))
     out.print(table)
     written = f"; writes to a scratch file of at most {FILE_BYTES >> 20} MiB in {plan.folder}" if plan.storage else ""
-    out.print(f"{len(rows)} stages of {plan.pace.stage_s:g} s, about {clock(plan.seconds)}{written}", markup=False)
+    out.print(
+        f"{len(rows)} stages of {plan.pace.stage_s:g} s, about {duration_text(plan.seconds)}{written}", markup=False
+    )

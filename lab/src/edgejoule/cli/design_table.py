@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
+from edgejoule.cli.layout import print_rows
 from edgejoule.experiment.read import SpecReading
 
 _SHOWN_ELSEWHERE = ("name", "question", "when", "schema_version")
@@ -60,17 +59,16 @@ def print_design(out: Console, reading: SpecReading) -> None:
     merged = settings(reading)
     factors = [s for s in merged if s.key.startswith("factors.")]
     fixed = [s for s in merged if not s.key.startswith("factors.")]
-    for title, value, rows in (("factor", "levels", factors), ("fixed", "value", fixed)):
-        table = Table(box=None, pad_edge=False)
-        table.add_column(title, no_wrap=True)
-        table.add_column("from", no_wrap=True)
-        table.add_column(value)
-        for row in rows:
-            name = row.key.removeprefix("factors.").removeprefix("fixed.")
-            table.add_row(escape(name), escape(row.source), escape(_text(row.value)))
-        out.print()
-        out.print(table)
+    for title, value, stated in (("factor", "levels", factors), ("fixed", "value", fixed)):
+        rows = [(_name(setting), setting.source, _text(setting.value)) for setting in stated]
+        if rows:
+            out.print()
+            print_rows(out, (title, "from", value), rows)
     out.print()
+
+
+def _name(setting: Setting) -> str:
+    return setting.key.removeprefix("factors.").removeprefix("fixed.")
 
 
 def _text(value: object) -> str:

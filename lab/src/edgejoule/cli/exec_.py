@@ -256,7 +256,7 @@ class Exec:
         if refused := not_here(plan):
             raise UsageError("; ".join(refused))
         say, path = messages(), self.given["store"]
-        say.print(choice.short, markup=False)
+        say.print(choice.line, markup=False)
         stop_in_order()
         with contextlib.ExitStack() as opened:
             choice.meter.open()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Collection, Sequence
 
@@ -10,9 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 GAP = 2
-_WORD_MAX = 40
+_PART_MAX = 40
+_WORD = re.compile(r"\S+")
+_PART = re.compile(r"[^\s._,/:=]*[._,/:=]+|[^\s._,/:=]+")
 _HEADING_MAX = 12
 _LEAST = 6
+_TEXT_LEAST = 16  # narrower text is not read easily
 
 
 def print_rows(
@@ -49,7 +53,7 @@ def print_rows(
         right = "right" if index in numeric else "left"
         table.add_column(Text(heads[index]), justify=right, width=width, overflow="fold", vertical="top")
     for row in texts:
-        table.add_row(*(row[i] for i in kept))
+        table.add_row(*(_divided(row[i], width) for i, width in zip(kept, widths, strict=True)))
     out.print(table)
     return [i for i in range(count) if i not in kept]
 
@@ -82,8 +86,22 @@ def _heading(heading: str, column: Sequence[Text]) -> str:
 def _least(head: str, column: Sequence[Text], *, rigid: bool) -> int:
     if rigid:
         return max(_longest_line(head), *(_longest_line(cell.plain) for cell in column), 0)
-    words = (min(_WORD_MAX, len(word)) for text in (head, *(cell.plain for cell in column)) for word in text.split())
-    return max(words, default=0)
+    parts = (part for text in (head, *(cell.plain for cell in column)) for part in _PART.findall(text))
+    natural = max(map(_longest_line, (head, *(cell.plain for cell in column))))
+    return max([min(_TEXT_LEAST, natural), *(min(_PART_MAX, len(part)) for part in parts)])
+
+
+def _divided(text: Text, width: int) -> Text:
+    """Breaks words that are longer than the width at dots, commas and the like."""
+    offsets = []
+    for word in _WORD.finditer(text.plain):
+        begin = word.start()
+        if len(word[0]) > width:
+            for part in _PART.finditer(text.plain, word.start(), word.end()):
+                if part.end() - begin > width and part.start() > begin:
+                    offsets.append(part.start())
+                    begin = part.start()
+    return Text("\n").join(text.divide(offsets)) if offsets else text
 
 
 def _longest_line(text: str) -> int:

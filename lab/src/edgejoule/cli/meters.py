@@ -49,7 +49,7 @@ def meters(profile: str | None, setup_of: str | None, meter_options: Options, as
     if choice is None:
         out.print("No meter can be used here.")
         return
-    out.print(f"{choice.line.partition(';')[0]}.", markup=False)
+    out.print(f"{choice.energy()}.", markup=False)
     if choice.way:
         out.print(f"Shortest way to a better one: {choice.way}.", markup=False)
     if choice.meter.method is Method.MODELLED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -15,6 +16,8 @@ from edgejoule.databases.driver import Event
 from edgejoule.dictionary.responses import is_energy, label_of, unit_text
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, cell_label
+from edgejoule.findings.answer import duration_text
+from edgejoule.findings.experiments import flag_text
 from edgejoule.findings.facts import effective_responses
 from edgejoule.findings.other_programs import BUSY_SHARE_MAX
 from edgejoule.findings.text import count
@@ -28,7 +31,7 @@ _STANDING = {"settle": "settling", "quiet": "open and quiet"}  # phases without 
 class _TimeLeft(ProgressColumn):
     def render(self, task: Task) -> Text:
         seconds = task.fields.get("left_s")
-        return Text("" if seconds is None else f"{clock(seconds)} left")
+        return Text("" if seconds is None else f"{duration_text(seconds)} left")
 
 
 class StudyProgress:
@@ -52,7 +55,7 @@ class StudyProgress:
         self._cost_s: dict[str, list[float]] = {}
         self._began_s = 0.0
         self._power_w: float | None = None
-        self._done = self._runs = self._blocks = 0
+        self._done = self._runs = self._blocks = self._label_width = 0
         self.idle = False
 
     def __enter__(self) -> Self:
@@ -65,6 +68,7 @@ class StudyProgress:
     def started(self, study: Study, todo: Sequence[PlannedRun], done: int, busy_share: float | None) -> None:
         """Show how much is to do."""
         self._spec, self._todo = study.spec, list(todo)
+        self._label_width = max((len(planned.label()) for planned in todo), default=0)
         self._done, self._runs, self._blocks = (
             done,
             done + len(todo),
@@ -88,7 +92,7 @@ class StudyProgress:
             self._now, total=1.0, completed=share, description=f"loading {key.rsplit('-', 1)[0]}", status=""
         )
         if share == 1.0 and not self._console.is_terminal:
-            self._console.print(f"loaded {key}", markup=False)
+            self._console.print(f"loaded {key.rsplit('-', 1)[0]}", markup=False)
 
     def calibrating(self, cell: str) -> None:
         """Say which cell's full load is being learnt."""
@@ -133,8 +137,30 @@ class StudyProgress:
     def ran(self, run: Run) -> None:
         """Say what a run gave and move the first bar."""
         self.count(run)
-        label = cell_label(run.levels)
-        self._console.print(f"{self._done:>4}/{self._runs}  {label:<28} {self._result(run)}", markup=False)
+        line = self._line(run)
+        wrapped = textwrap.wrap(line, self._console.width, subsequent_indent="    ", break_on_hyphens=False)
+        self._console.print("\n".join(wrapped) if len(line) > self._console.width else line, markup=False)
+
+    def _line(self, run: Run) -> str:
+        """Returns a run in one line that fits the width: the flag is shortened, then the second response left out, then
+        the cell shortened.
+        """
+        place = f"{self._done:>{len(str(self._runs))}}/{self._runs}"
+        label = f"{cell_label(run.levels):<{self._label_width}}"
+        if run.status == "failed":
+            return f"{place}  {label}  FAILED{f': {run.cause}' if self._causes else ''}"
+        results, flag = self._results(run), flag_text(run.flags)
+        for shown in (
+            [*results, flag],
+            [*results, "flagged" if flag else ""],
+            [*results[:1], "flagged" if flag else ""],
+        ):
+            line = "  ".join([place, label, *shown]).rstrip()
+            if len(line) <= self._console.width:
+                return line
+        rest = "  ".join(shown).rstrip()
+        room = max(0, self._console.width - len(place) - len(rest) - 5)
+        return f"{place}  {label[:room]}…  {rest}"
 
     def count(self, run: Run) -> None:
         """Move the first bar."""
@@ -160,18 +186,14 @@ class StudyProgress:
         costs = (self._cost_s.get(p.label()) or [overall] for p in self._todo)
         return sum(sum(c) / len(c) for c in costs)
 
-    def _result(self, run: Run) -> str:
-        if run.status == "failed":
-            return f"FAILED: {run.cause}" if self._causes else "FAILED"
+    def _results(self, run: Run) -> list[str]:
+        """Returns the first two responses, and how many executions form the run."""
         names = effective_responses(self._spec, [run])[:2] if self._spec else []
         parts = [_response_text(response) for name in names for response in run.responses if response.name == name]
-        if "executions" in run.facts:
-            parts.append(f"k = {run.facts['executions']} executions")
-        if "repetitions" in run.facts:
-            parts.append(f"k = {run.facts['repetitions']} repetitions")
-        return "".join(f"{part:<26}" for part in parts).rstrip() + (
-            f"  flagged: {'; '.join(run.flags)}" if run.flags else ""
-        )
+        for what in ("executions", "repetitions"):
+            if what in run.facts:
+                parts.append(f"k = {run.facts[what]} {what}")
+        return parts
 
 
 def _response_text(response: ResponseValue) -> str:
@@ -181,10 +203,3 @@ def _response_text(response: ResponseValue) -> str:
     unit = unit_text(response.unit) + ("/op" if response.name.endswith("_per_op_uj") else "")
     qualifier = response.method if is_energy(response.name) else "" if "/" in unit else label_of(response.name)
     return " ".join([f"{value:>8}", *filter(None, (unit, qualifier))])
-
-
-def clock(seconds: float) -> str:
-    """Formats a duration: 0:07, 12:30, 1:02:00."""
-    minutes, rest = divmod(max(0, round(seconds)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from edgejoule.cli.common import (
     EXIT_FLAGGED,
@@ -23,27 +22,27 @@ from edgejoule.cli.common import (
     stop_in_order,
     store_option,
 )
-from edgejoule.cli.design_table import print_design, settings
-from edgejoule.cli.progress import StudyProgress, clock
+from edgejoule.cli.design_table import settings
+from edgejoule.cli.plan_view import Plan, print_plan
+from edgejoule.cli.progress import StudyProgress
 from edgejoule.cli.report import print_answer, write_report
 from edgejoule.databases.checks import check_plan, not_here
-from edgejoule.databases.system_under_test import SystemUnderTest, system_of
 from edgejoule.dictionary.responses import nearest
 from edgejoule.energy import comparison_min_ratio
 from edgejoule.errors import MeterError, StoreError, UsageError
 from edgejoule.experiment.conditional import settings_of
 from edgejoule.experiment.model import Level, Spec
-from edgejoule.experiment.plan import PlannedRun, cell_label, make_plan
-from edgejoule.experiment.read import SpecReading, read_spec
+from edgejoule.experiment.plan import PlannedRun, make_plan
+from edgejoule.experiment.read import read_spec
 from edgejoule.findings import find
 from edgejoule.findings.additions import alone_warning
 from edgejoule.meters.base import Availability, Meter, Method
 from edgejoule.meters.discovery import Choice, choose, discover
 from edgejoule.store import Experiment, Run, Store
-from edgejoule.study.open_baseline import check_responses, quiet_s
-from edgejoule.study.run_clocks import ClockPlan, check_servers, clock_plan
+from edgejoule.study.open_baseline import check_responses
+from edgejoule.study.run_clocks import check_servers, clock_plan
 from edgejoule.study.servers import Servers, servers_of
-from edgejoule.study.study import Places, Study, check_free, conduct, continuation, plan_of_more
+from edgejoule.study.study import Places, Study, check_free, conduct, continuation, left_to_do, plan_of_more
 
 
 @click.command(
@@ -61,8 +60,10 @@ from edgejoule.study.study import Places, Study, check_free, conduct, continuati
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Print the runs, the duration, and each setting with its file; measure nothing.",
+    help="Print the cells, the duration, and each setting with its file; measure nothing. Databases, meters and rights "
+    "that are missing here are marked; exit code 1 if no run can be done.",
 )
+@click.option("--full", is_flag=True, help="With --dry-run: print each run.")
 @click.option("--resume", is_flag=True, help="Continue the latest unfinished experiment of this spec.")
 @click.option(
     "--rerun-flagged",
@@ -113,6 +114,7 @@ from edgejoule.study.study import Places, Study, check_free, conduct, continuati
 def run(
     spec: Path,
     dry_run: bool,
+    full: bool,
     resume: bool,
     rerun_flagged: bool,
     more: int | None,
@@ -136,32 +138,30 @@ def run(
         raise UsageError("--rerun-flagged: repeats runs of an experiment that is finished; --resume finishes one")
     if more and (resume or rerun_flagged):
         raise UsageError("--more: adds runs to an experiment that is finished; leave --resume and --rerun-flagged out")
+    if full and not dry_run:
+        raise UsageError("--full: says how --dry-run prints; add --dry-run")
     path = spec / "experiment.toml" if spec.is_dir() else spec
     reading = read_spec(path, overrides)
     loaded = reading.spec
     plan = make_plan(loaded)
-    check_plan(loaded, plan, keep_going=keep_going)
+    check_plan(loaded, plan, keep_going=keep_going, shown_only=dry_run)
     chosen = _chosen(loaded, only)
     if more:
         plan = plan_of_more(store, loaded, more, chosen)
-    servers = servers_of(loaded)
-    choice = _servers_choice(servers, meter or profile) if servers else _choice(loaded, meter, profile)
-    check_responses(loaded, choice.meter.method)
-    beside = _beside(loaded, choice, profile)
     say = messages() if as_json else console()
     for text in reading.warnings():
         say.print(f"warning: {text}", markup=False)
-    say.print(choice.sentence, markup=False)
     if more and (warning := alone_warning(loaded, plan)):
         say.print(warning, markup=False)
     if dry_run:
-        if as_json:
-            echo_json(_plan_json(reading, [p for p in plan if chosen(p)], choice.sentence))
-        else:
-            clocks = clock_plan(loaded.timing, loaded.meter.clocks, [choice.meter, *beside])
-            _print_plan(say, reading, [p for p in plan if chosen(p)], store, clocks, choice.meter)
+        if resume or rerun_flagged:
+            plan = left_to_do(store, loaded, rerun_flagged=rerun_flagged)
+        todo = [p for p in plan if chosen(p)]
+        _show_plan(say, Plan(reading, todo, store), meter, profile, full=full, as_json=as_json)
         return
-    if refused := not_here(plan):
+    choice, beside, servers = _instruments(loaded, meter, profile)
+    say.print(choice.line, markup=False)
+    if refused := not_here([p for p in plan if chosen(p)]):
         raise UsageError("; ".join(refused))
     if output is not None:
         _check_writable(output)
@@ -315,12 +315,54 @@ def _finish(store: Path, experiment: Experiment, say: Console, output: Path | No
         write_report(opened, experiment, findings, target)
     if as_json:
         echo_json(findings.to_json())
+    say.print(findings.answer.footnote, markup=False)
     print_answer(say, findings.answer)
     say.print(f"report: {target}", markup=False)
 
 
-def _plan_json(reading: SpecReading, plan: Sequence[PlannedRun], energy_words: str) -> dict[str, object]:
-    spec = reading.spec
+def _instruments(spec: Spec, meter: str | None, profile: str | None) -> tuple[Choice, list[Meter], Servers | None]:
+    """Returns the study's meter, the meters beside it, and its servers. Raises EdgejouleError if one is missing."""
+    servers = servers_of(spec)
+    choice = _servers_choice(servers, meter or profile) if servers else _choice(spec, meter, profile)
+    check_responses(spec, choice.meter.method)
+    return choice, _beside(spec, choice, profile), servers
+
+
+def _show_plan(say: Console, plan: Plan, meter: str | None, profile: str | None, *, full: bool, as_json: bool) -> None:
+    """Prints the plan, also where a meter or a database is missing. Exits with 1 if no run can be done here."""
+    spec, energy = plan.spec, ""
+    try:
+        choice, beside, _ = _instruments(spec, meter, profile)
+    except MeterError as error:
+        plan = dataclasses.replace(plan, nowhere=[str(error)])
+    else:
+        energy = choice.sentence
+        say.print(choice.line, markup=False)
+        clocks = clock_plan(spec.timing, spec.meter.clocks, [choice.meter, *beside])
+        method, least = choice.meter.method, _modelled_ratio(choice.meter)
+        plan = dataclasses.replace(plan, clocks=clocks, method=method, min_ratio=least)
+    if as_json:
+        echo_json(_plan_json(plan, energy))
+        possible = not plan.nowhere and (not plan.runs or len(plan.not_here()) < len({p.label() for p in plan.runs}))
+    else:
+        possible = print_plan(say, plan, full=full)
+    if not possible:
+        fail("no run of the plan can be done here", 1)
+
+
+def _modelled_ratio(meter: Meter) -> float | None:
+    """Returns the smallest ratio that a modelled meter resolves; None for others, which are not opened."""
+    if meter.method is not Method.MODELLED:
+        return None
+    meter.open()
+    try:
+        return min_ratio_of(meter)
+    finally:
+        meter.close()
+
+
+def _plan_json(plan: Plan, energy_words: str) -> dict[str, object]:
+    spec = plan.spec
     runs = [
         {
             "run": p.index + 1,
@@ -328,95 +370,9 @@ def _plan_json(reading: SpecReading, plan: Sequence[PlannedRun], energy_words: s
             "levels": dict(p.levels),
             "conditional": settings_of(spec.when, p.levels),
         }
-        for p in plan
+        for p in plan.runs
     ]
-    stated = [setting.to_json() for setting in settings(reading)]
+    stated = [setting.to_json() for setting in settings(plan.reading)]
     return {
         "experiment": spec.name, "energy": energy_words, "seed": spec.design.seed, "settings": stated, "runs": runs
     }  # fmt: skip
-
-
-def _print_plan(
-    out: Console, reading: SpecReading, plan: Sequence[PlannedRun], store: Path, clocks: ClockPlan, meter: Meter
-) -> None:
-    spec = reading.spec
-    table = Table(box=None, pad_edge=False)
-    conditional = list(dict.fromkeys(name for rule in spec.when for name in rule.set))
-    for column in ("run", "block", *spec.factors, *conditional):
-        table.add_column(column, justify="right" if column in ("run", "block") else "left")
-    for p in plan:
-        in_force = dict(spec.fixed) | settings_of(spec.when, p.levels)
-        own = (escape(str(in_force.get(name, "default"))) for name in conditional)
-        table.add_row(str(p.index + 1), str(p.block + 1), *(escape(str(level)) for level in p.levels.values()), *own)
-    out.print(table)
-    print_design(out, reading)
-    for rule in spec.when:
-        out.print(f"when {rule.describe()}", markup=False)
-    for message in not_here(plan):
-        out.print(f"not here: {message}", markup=False)
-    still_s = quiet_s(spec.timing, meter.method)
-    if not any(system_of(p).opens_database for p in plan):
-        quiet, still_s = "", 0.0
-    else:
-        quiet = f", then {still_s:g} s" if still_s else ", none"
-        quiet += " with the database open and quiet"
-    out.print(f"before and after each run {spec.timing.idle_s:g} s idle{quiet}")
-    if limit_s := spec.timing.cool_down_s_max:
-        power = "temperature alone" if meter.method is Method.MODELLED else "temperature and idle power"
-        out.print(f"before each run up to {limit_s:g} s more to cool down ({power})")
-    estimate = _estimate(spec, plan, store, 2 * (spec.timing.idle_s + still_s) + 1 + clocks.marker_s)
-    out.print(f"{len(plan)} runs, order {spec.design.order}, seed {spec.design.seed}; {estimate}")
-    if clocks.marker and plan:
-        took = f"{clocks.marker_s * len(plan):.0f} s of that"
-        out.print(f"a marker burst before and after each run, with {clocks.rest_s:g} s of rest after the first: {took}")
-    for name, address in clocks.servers.items():
-        out.print(f"the clock of {name} is read at {address} before and after each run", markup=False)
-
-
-def _estimate(spec: Spec, plan: Sequence[PlannedRun], store: Path, around_s: float) -> str:
-    """Estimates the plan's duration from runs of the same cells in the store, else its minimum. around_s: a run's time
-    outside its work."""
-    seen = _seen_s(spec, store)
-    costs = [seen.get(p.label()) for p in plan]
-    known = [c for c in costs if c is not None]
-    if known:
-        rest_s = sum(known) / len(known)
-        total_s = sum(around_s + (rest_s if c is None else c) for c in costs)
-        return f"about {clock(total_s)}, from earlier runs in {store}"
-    certain_s = [_certain_s(spec, p) for p in plan]
-    total = clock(around_s * len(plan) + sum(s or 0 for s in certain_s))
-    if all(s is not None for s in certain_s):
-        return f"about {total}, and the loads before"
-    counted = {system_of(p).counts for p in plan}
-    what = counted.pop() if len(counted) == 1 else SystemUnderTest.counts
-    return f"at least {total} and the {what} themselves; known after the first block"
-
-
-def _certain_s(spec: Spec, run: PlannedRun) -> float | None:
-    """Returns the duration of a run's work if it ends by time; else None."""
-    if run.load_percent is not None:
-        return spec.timing.level_s
-    limit_s = run.properties.get("maxexecutiontime")
-    return float(limit_s) if limit_s and not run.properties.get("operationcount") else None
-
-
-def _seen_s(spec: Spec, store: Path) -> dict[str, float]:
-    if not store.is_file():
-        return {}
-    with Store.open(store) as opened:
-        same = [
-            e
-            for e in opened.experiments()
-            if e.spec.model_dump(exclude=_NOT_TIME) == spec.model_dump(exclude=_NOT_TIME)
-        ]
-        runs = [r for e in same[-1:] for r in opened.runs(e.id) if r.intervals]
-    values: dict[str, list[float]] = {}
-    for r in runs:
-        assert r.intervals is not None
-        label = cell_label(r.levels)
-        values.setdefault(label, []).append((r.intervals.settled_end_ns - r.intervals.active_start_ns) / 1e9)
-    return {label: sum(costs) / len(costs) for label, costs in values.items()}
-
-
-#: What does not change how long a cell takes.
-_NOT_TIME = {"design", "analysis", "question", "meter", "name"}

@@ -19,15 +19,18 @@ from edgejoule.experiment.plan import PlannedRun
 from edgejoule.machine import file_system, memory_group
 
 
-def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = False) -> None:
+def check_plan(
+    spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = False, shown_only: bool = False
+) -> None:
     """Raises UsageError for settings that the driver would reject later, or that no run would use.
 
-    keep_going: accepts runs of a missing database, which then fail, as long as other runs are possible.
+    keep_going: accepts runs of a missing database, which then fail, as long as other runs are possible. shown_only: the
+    plan is not carried out, so it may have runs of missing databases alone.
     """
     systems = [system_of(run) for run in plan]
     for system in systems:
-        system.check(keep_going=keep_going)
-    if systems and all(system.missing() for system in systems):
+        system.check(keep_going=keep_going or shown_only)
+    if systems and not shown_only and all(system.missing() for system in systems):
         raise UsageError(f"no run of the plan can be done here: {systems[0].missing()}")
     _check_prefixes(spec, plan)
 

@@ -13,8 +13,17 @@ from edgejoule.findings.table import Table
 from edgejoule.store import Experiment, Run
 
 _FLAG_MAX = 32
-_OTHER_PROGRAMS = re.compile(
-    r"other programs (?:took (?P<share>[\d.]+) % of the CPU|(?P<verb>read|wrote) (?P<mb>[\d.,]+) MB)"
+_OTHERS = "other programs"
+_SHORT = tuple(
+    (re.compile(pattern), text)
+    for pattern, text in (
+        (r"other programs took ([\d.]+) ?% of the CPU", r"other programs \1 % CPU"),
+        (r"other programs (read|wrote) ([\d.,]+) MB", r"other programs \1 \2 MB"),
+        (r"the driver itself took ([\d.]+) ?% of the CPU", r"driver \1 % CPU"),
+        (r"the board was held back: (.+)", r"board: \1"),
+        (r"the processor was held back", "processor too hot"),
+        (r"no energy:", "no energy"),
+    )
 )
 
 
@@ -59,24 +68,20 @@ def remark(run: Run) -> str:
 
 
 def flag_text(flags: Sequence[str]) -> str:
-    """Returns flags in a few words: the first one, and the number of the others; "" if there is none."""
+    """Returns flags in a few words: one of them, and the number of the others; "" if there is none. The flags about
+    other programs count as one.
+    """
     if not flags:
         return ""
-    others = [match for flag in flags if (match := _OTHER_PROGRAMS.match(flag))]
-    if others:
-        text = _other_programs(others[0])
-        more = len({flag for flag in flags if not _OTHER_PROGRAMS.match(flag)})
-    else:
-        text, more = _first_words(flags[0]), len(set(flags)) - 1
-    return f"{text}, {more} more" if more else text
+    shorts = [_short(flag) for flag in flags]
+    first = next((short for short in shorts if short.startswith(_OTHERS)), shorts[0])
+    more = len({short for short in shorts if not short.startswith(_OTHERS)} - {first})
+    return f"{first}, {more} more" if more else first
 
 
-def _other_programs(match: re.Match[str]) -> str:
-    if share := match["share"]:
-        return f"other programs {share} % CPU"
-    return f"other programs {match['verb']} {match['mb']} MB"
-
-
-def _first_words(flag: str) -> str:
-    """Returns a flag's text up to its first colon or semicolon, in at most _FLAG_MAX characters."""
+def _short(flag: str) -> str:
+    """Returns a flag in a few words: its first clause in at most _FLAG_MAX characters."""
+    for pattern, text in _SHORT:
+        if match := pattern.match(flag):
+            return match.expand(text)
     return textwrap.shorten(re.split(r"[:;] ", flag)[0], _FLAG_MAX, placeholder=" …")

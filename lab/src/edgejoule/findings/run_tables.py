@@ -11,6 +11,7 @@ from edgejoule.energy import Renewal
 from edgejoule.findings.table import Table
 from edgejoule.store import ResponseValue, Run
 
+_ROUNDING_MAX = 1e-9  # less is no amount of any unit
 _LABELS = {"idle": "idle, no database open", "quiet": "database open, quiet"}
 
 
@@ -42,7 +43,12 @@ def value_text(response: ResponseValue) -> str:
     """Formats a value with four significant digits, or as an integer from 1000."""
     if response.value is None:
         return "missing"
-    return f"{response.value:,.4g}" if abs(response.value) < 1000 else f"{response.value:,.0f}"
+    return f"{_zeroed(response.value):,.4g}" if abs(response.value) < 1000 else f"{response.value:,.0f}"
+
+
+def _zeroed(value: float) -> float:
+    """Returns 0 for the rounding errors of a difference."""
+    return 0.0 if abs(value) < _ROUNDING_MAX else value
 
 
 def baselines(run: Run) -> RunTable:
@@ -145,4 +151,4 @@ def _amount(amount: float | None, scale: float) -> str:
 def _shown(r: ResponseValue | None) -> str:
     if r is None or r.value is None or r.uncertainty_k2 is None:
         return "missing"
-    return f"{r.value:.4g} ± {r.uncertainty_k2:.2g}"
+    return f"{_zeroed(r.value):.4g} ± {r.uncertainty_k2:.2g}"

@@ -157,10 +157,9 @@ class Meter(Protocol):
     poll_interval_s: how often poll() wants to be called (a counter: below half its wrap time; a device that streams:
     before its buffer is full).
     Optional: measures_only, the name of a part of the machine without databases ("the graphics cards"): such
-    a meter is taken only when it is named. run_s_min: the shortest run that it can measure, in s. error_words: how
-    far off it may be, "±50 % at k = 2". method_text: what the figures come from, in at most 50 characters. gather_s:
-    a meter whose readings a program gathers every poll_interval_s: how often poll() is to be called, in s; each call
-    fetches all readings up to it.
+    a meter is taken only when it is named. run_s_min: the shortest run that it can measure, in s. method_text:
+    the source of its figures and their error, in at most 50 characters. gather_s: a meter whose readings a program
+    gathers every poll_interval_s: how often poll() is to be called, in s; each call fetches all readings up to it.
     """
 
     name: str

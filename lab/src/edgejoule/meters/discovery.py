@@ -51,27 +51,18 @@ class Choice:
     refused: tuple[Candidate, ...]
 
     @property
-    def short(self) -> str:
-        """Which energy this is, and where a better one is described."""
-        if self.meter.method is Method.MODELLED:
-            error = f" ({message})" if (message := getattr(self.meter, "error_words", "")) else ""
-            why = "no power counter here; `edgejoule meters` says why" if self.refused else "this meter was named"
-            return f"Energy is modelled{error}: {why}."
-        text = f"Energy here is {self.meter.method.value.upper()}: {self.meter.describe()}."
-        return text + (
-            "" if self.meter.method is Method.MEASURED else " `edgejoule meters` shows the way to better ones."
-        )
-
-    @property
     def line(self) -> str:
         """The first line of a study: which energy this is, in at most LINE_MAX characters."""
-        meter, method = self.meter, self.meter.method.value.upper()
-        way = "" if meter.method is Method.MEASURED else "; a real meter: edgejoule meters"
-        of = getattr(meter, "method_text", None)
-        for text in (of or f"by {meter.name}, {meter.describe()}", f"by {meter.name} ({meter.domain.value})"):
-            if len(line := f"Energy: {method} {text}{way}") <= LINE_MAX:
-                break
-        return line
+        way = "" if self.meter.method is Method.MEASURED else "; a real meter: edgejoule meters"
+        return f"{self.energy(LINE_MAX - len(way))}{way}"
+
+    def energy(self, length_max: int = LINE_MAX) -> str:
+        """Which energy this is, by the meter's name alone where its description is too long."""
+        meter = self.meter
+        of = getattr(meter, "method_text", None) or f"by {meter.name}, {meter.describe()}"
+        text = f"Energy: {meter.method.value.upper()} {of}"
+        short = f"Energy: {meter.method.value.upper()} by {meter.name} ({meter.domain.value})"
+        return text if len(text) <= length_max else short
 
     @property
     def sentence(self) -> str:

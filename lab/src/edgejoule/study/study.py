@@ -368,11 +368,25 @@ def _to_continue(store: Store, study: Study, *, resume: bool, rerun_flagged: boo
     return _same(_to_extend(store, study.spec), study) if extend else None
 
 
+def left_to_do(store: Path, spec: Spec, *, rerun_flagged: bool) -> list[PlannedRun]:
+    """Returns the runs that `conduct` with `resume` or `rerun_flagged` would make. Raises UsageError, StoreError."""
+    with Store.open(store) as opened:
+        experiment = _flagged(opened, spec) if rerun_flagged else _unfinished(opened, spec)
+        runs = opened.runs(experiment.id)
+    done = {run.run_index for run in runs if run.status == "finished" and not (rerun_flagged and run.conditions)}
+    return [planned for planned in make_plan(spec, experiment.added) if planned.index not in done]
+
+
 def _to_resume(store: Store, study: Study) -> Experiment:
-    result = store.unfinished(study.spec)
+    return _same(_unfinished(store, study.spec), study)
+
+
+def _unfinished(store: Store, spec: Spec) -> Experiment:
+    """Returns the latest unfinished experiment of the spec. Raises UsageError."""
+    result = store.unfinished(spec)
     if result is None:
-        raise UsageError(f"nothing to resume: {_why_none(store, study.spec)}; run without --resume")
-    return _same(result, study)
+        raise UsageError(f"nothing to resume: {_why_none(store, spec)}; run without --resume")
+    return result
 
 
 _DIFFERENCES_MAX, _VALUE_LENGTH = 3, 60
@@ -410,18 +424,22 @@ def _value(leaves: Mapping[str, Any], key: str) -> str:
 
 
 def _to_repeat(store: Store, study: Study) -> Experiment:
+    return _same(_flagged(store, study.spec), study)
+
+
+def _flagged(store: Store, spec: Spec) -> Experiment:
     """Returns the latest experiment of the spec that has runs to repeat. Raises UsageError."""
-    if study.spec.design.sequential or study.spec.design.load != "run":
+    if spec.design.sequential or spec.design.load != "run":
         raise UsageError(
             "--rerun-flagged: a sequential design has analysed the runs, and runs that share a load cannot be "
             "repeated alone; only a design of independent runs can"
         )
-    result = store.latest_of(study.spec)
+    result = store.latest_of(spec)
     if result is None or not result.finished:
         raise UsageError(f"--rerun-flagged: {store.path} holds no finished experiment of this spec; --resume continues")
     if not any(run.conditions for run in store.runs(result.id)):
         raise UsageError(f"--rerun-flagged: no run of experiment {result.id} is flagged for its conditions")
-    return _same(result, study)
+    return result
 
 
 def _addition(spec: Spec, more: int, only: Callable[[PlannedRun], bool]) -> Addition:

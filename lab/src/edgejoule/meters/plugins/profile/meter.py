@@ -101,11 +101,6 @@ class BoardProfile:
         return f"power of {self.profile.board} from CPU utilisation by a profile, ±{interval} at k=2{nominal}"
 
     @property
-    def error_words(self) -> str:
-        """How far off the profile may be."""
-        return f"±{100 * self._opened_profile().prediction_interval_rel:.0f} % at k = 2"
-
-    @property
     def method_text(self) -> str:
         """The source of the figures, the board and the error, for one short line."""
         profile = self._opened_profile()
