@@ -291,7 +291,7 @@ def test_which_energy_it_is_takes_one_short_line(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("COLUMNS", "200")
     done = edgejoule(tmp_path, "exec", "-r", "1", "--profile", "generic-x86", "--", "sleep", "0.05")
     if "modelled" in done.stdout:  # else this machine has a power counter
-        line = "Energy: MODELLED from CPU use (generic x86 machine, ±50 %); a real meter: edgejoule meters"
+        line = "Energy: MODELLED from CPU use (generic-x86, ±50 %); a real meter: edgejoule meters"
         assert line in done.stderr.splitlines()
 
 

@@ -80,4 +80,4 @@ def test_a_list_has_no_lines_and_loses_no_letter_where_it_is_narrow() -> None:
     table = Table("runs", ("run", "a\nµJ"), (True, False), (("1", "device_reads_per_op"), ("22", "[/x]")))
     print_bare(Console(file=out, width=16), table)
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
-    assert lines == ["     a", "run  µJ", "  1  device_read", "     s_per_op", " 22  [/x]"]
+    assert lines == ["     a", "run  µJ", "  1  device_", "     reads_per_", "     op", " 22  [/x]"]

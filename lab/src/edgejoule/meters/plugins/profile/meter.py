@@ -102,10 +102,9 @@ class BoardProfile:
 
     @property
     def method_text(self) -> str:
-        """The source of the figures, the board and the error, for one short line."""
+        """The source of the figures, the profile and the error, for one short line."""
         profile = self._opened_profile()
-        board = profile.board.removeprefix("a ").removeprefix("an ")
-        return f"from CPU use ({board}, ±{100 * profile.prediction_interval_rel:.0f} %)"
+        return f"from CPU use ({profile.name}, ±{100 * profile.prediction_interval_rel:.0f} %)"
 
     def facts(self) -> Mapping[str, Sequence[str]]:
         """The profile's sources, its range, and why its interval is as wide as it is."""
