@@ -184,7 +184,7 @@ def test_the_time_estimate_has_the_quiet_windows_in_it(tmp_path: Path, board: Bo
     describe(tmp_path, board)
     output = command(tmp_path, "run", "experiment.toml", "--dry-run", "--set", "timing.quiet_s=60")
     assert "60 s with the database open and quiet" in output
-    assert "at least 2:02" in output
+    assert "at least 2 min 2 s" in output
 
 
 def test_a_resumed_study_waits_for_the_idle_power_that_it_began_with(tmp_path: Path, board: Board) -> None:

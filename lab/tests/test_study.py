@@ -163,7 +163,7 @@ def test_a_study_runs_from_the_spec_to_the_report_and_its_exports(bench: Bench) 
     done = bench.process("run", "experiment.toml")
     finished(done)
     lines = done.stdout.strip().splitlines()
-    assert lines[0].startswith("Energy here is "), "the first line says which energy it is"
+    assert lines[0].startswith("Energy: "), "the first line says which energy it is"
     report = Path(lines[-1].removeprefix("report: "))
     assert lines[-1].startswith("report: ")
     assert "</html>" in (bench.folder / report).read_text()
@@ -235,15 +235,20 @@ def test_write_amplification_counts_pages_and_not_folios_of_the_page_cache(bench
 def test_a_dry_run_prints_the_plan_and_leaves_nothing(bench: Bench) -> None:
     done = bench("run", "experiment.toml", "--dry-run")
     finished(done)
-    assert "4 runs, order randomised-blocks, seed 5" in done.stdout
-    assert len(re.findall(r"^ *\d+ +\d+ +leveldb", done.stdout, re.MULTILINE)) == 2
+    assert "4 runs of 2 cells, order randomised-blocks, seed 5" in done.stdout
+    assert re.findall(r"^(sqlite|leveldb) +mixed +(\d+)$", done.stdout, re.MULTILINE) == [
+        ("sqlite", "2"),
+        ("leveldb", "2"),
+    ]
+    full = bench("run", "experiment.toml", "--dry-run", "--full").stdout
+    assert len(re.findall(r"^ *\d+ +\d+ +leveldb", full, re.MULTILINE)) == 2
     assert re.search(r"^recordcount +experiment\.toml:\d+ +\d+", done.stdout, re.MULTILINE)
     assert not bench.store.parent.exists()
 
 
 def test_a_plan_that_ends_by_time_reports_how_long_it_takes(bench: Bench) -> None:
     timed = ("--set", "fixed.operationcount=0", "--set", "fixed.maxexecutiontime=60")
-    assert "about 4:06, and the loads before" in bench("run", "experiment.toml", "--dry-run", *timed).stdout
+    assert "about 4 min 6 s, and the loads before" in bench("run", "experiment.toml", "--dry-run", *timed).stdout
 
 
 @pytest.mark.parametrize(
@@ -790,7 +795,8 @@ def test_a_load_curve_holds_shares_of_the_rate_that_was_reached(tmp_path: Path) 
 def test_only_some_cells_are_done_now_and_the_others_later(bench: Bench) -> None:
     first = bench("run", "experiment.toml", "--only", "database=leveldb")
     finished(first)
-    assert "2 of 4 runs are not done yet" in first.stdout
+    assert "4 runs, 2 not done yet" in first.stdout
+    assert "2 of 4 runs are not done yet" in bench("show").stdout
     before = bench.finished()
     assert len(before) == 2
     for arguments in (["--only", "database=leveldb"], ["--resume", "--only", "database=leveldb"]):
@@ -812,19 +818,19 @@ def test_only_some_cells_are_done_now_and_the_others_later(bench: Bench) -> None
     one_line_error(bench("run", "experiment.toml", "--only", "database=levldb"), 2, "did you mean 'leveldb'")
     one_line_error(bench("run", "experiment.toml", "--only", "databse=leveldb"), 2, "did you mean 'database'")
     planned = bench("run", "experiment.toml", "--only", "database=leveldb", "--dry-run").stdout
-    assert set(re.findall(r"^ *\d+ +\d+ +(\w+)", planned, re.MULTILINE)) == {"leveldb"}
+    assert set(re.findall(r"^(sqlite|leveldb) +mixed +\d", planned, re.MULTILINE)) == {"leveldb"}
 
 
 def test_more_replications_of_chosen_cells_join_the_finished_experiment(both_databases: Bench, bench: Bench) -> None:
     shutil.copytree(both_databases.folder, bench.folder, dirs_exist_ok=True)
     before = bench.finished()
     arguments = ("experiment.toml", "--set", "design.replications=1", "--more", "1")
-    planned = bench("run", *arguments, "--only", "database=leveldb", "--dry-run")
+    planned = bench("run", *arguments, "--only", "database=leveldb", "--dry-run", "--full")
     assert re.findall(r"^ *(\d+) +(\d+) +(\w+)", planned.stdout, re.MULTILINE) == [("3", "2", "leveldb")]
     assert "An added block has one cell alone" in planned.stdout
     done = bench("run", *arguments)
     finished(done)
-    assert "1 replication of every cell was added on" in done.stdout
+    assert "1 replication of every cell was added on" in bench("show").stdout
     assert bench.counts() == {"finished": 4}
     assert {index: run for index, run in bench.finished().items() if index in before} == before
     with Store.open(bench.store) as store:

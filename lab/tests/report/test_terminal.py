@@ -7,6 +7,7 @@ depends on the machine is given.
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import pty
 import re
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,14 +25,16 @@ from click.testing import CliRunner
 from edgejoule.cli import databases, doctor, meters, run, terminal
 from edgejoule.cli.main import main
 from edgejoule.cli.progress import StudyProgress
+from edgejoule.databases import checks, driver
 from edgejoule.databases.driver import Adapter
 from edgejoule.doctor import Examination, Fact
 from edgejoule.experiment.plan import make_plan
+from edgejoule.experiment.read import read_spec
 from edgejoule.findings.experiments import flag_text
 from edgejoule.findings.run_tables import value_text
 from edgejoule.meters.base import Availability, Domain, Method
 from edgejoule.meters.discovery import Candidate
-from edgejoule.store import ResponseValue, Store
+from edgejoule.store import Intervals, ResponseValue, Run, RunData, Store
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 WRITE = os.environ.get("EDGEJOULE_GOLDEN") == "write"
@@ -331,3 +335,92 @@ def test_a_flag_has_a_short_form(flags: tuple[str, ...], text: str) -> None:
 def test_a_difference_that_is_a_rounding_error_is_shown_as_zero() -> None:
     assert value_text(ResponseValue("energy_net_j", -2e-16, "J", "modelled")) == "0"
     assert value_text(ResponseValue("energy_net_j", -2e-6, "J", "modelled")) == "-2e-06"
+
+
+@pytest.fixture
+def without_leveldb(in_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder on a machine without LevelDB."""
+    known = dict(driver.adapters())
+    absent = replace(known["leveldb"], available=False, fix="apt-get install libleveldb-dev, then make build")
+    for module in (driver, databases):
+        monkeypatch.setattr(module, "adapters", lambda: {**known, "leveldb": absent})
+    return in_folder
+
+
+def planned(*arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(main, [*DRY_RUN, *arguments], env={"COLUMNS": None})
+    return done.exit_code, done.output
+
+
+@pytest.mark.usefixtures("without_leveldb")
+def test_a_dry_run_marks_what_cannot_run_here_and_names_the_way() -> None:
+    code, text = planned()
+    assert code == 0
+    assert re.search(r"^sqlite +mixed +3 +at most 1 min 50 s$", text, re.MULTILINE)
+    assert re.search(r"^leveldb +mixed +3 +at most 1 min 50 s +no$", text, re.MULTILINE)
+    assert "! leveldb is not available here: apt-get install libleveldb-dev, then make build" in text
+    assert text.endswith("6 of 12 runs can be done here; --keep-going makes them\n")
+
+
+@pytest.mark.usefixtures("without_leveldb")
+def test_a_dry_run_without_a_possible_run_shows_the_plan_and_fails() -> None:
+    code, text = planned("--set", 'factors.database=["leveldb"]')
+    assert code == 1
+    assert "6 runs of 2 cells" in text
+    assert text.splitlines()[-1] == "edgejoule: no run of the plan can be done here"
+    code, text = planned("--set", 'factors.database=["leveldb"]', "--json")
+    assert code == 1
+    assert '"level' in text
+
+
+@pytest.mark.usefixtures("in_folder")
+def test_a_dry_run_without_its_meter_shows_the_plan_and_fails() -> None:
+    done = CliRunner().invoke(main, [*DRY_RUN[:3], "--meter", "serial"], env={"COLUMNS": None})
+    assert done.exit_code == 1
+    assert "12 runs of 4 cells" in done.output
+    assert "! meter serial cannot be used here: " in done.output
+
+
+@pytest.mark.usefixtures("in_folder")
+def test_a_dry_run_names_the_rights_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "DROP_CACHES", "/nowhere")
+    code, text = planned("--set", 'factors.cache=["warm", "cold"]')
+    assert code == 0
+    assert '! cache = "cold" needs root' in text
+    assert text.endswith("12 of 24 runs can be done here; --only FACTOR=LEVEL makes them\n")
+
+
+@pytest.mark.usefixtures("in_folder")
+def test_a_dry_run_of_resume_shows_the_runs_that_are_left() -> None:
+    spec = SPEC.replace("maxexecutiontime = 108\n", "")
+    Path("experiment.toml").write_text(spec)
+    read = read_spec(Path("experiment.toml")).spec
+    with Store.open(Path("store.db")) as store:
+        plan = make_plan(read)
+        made = store.create_experiment(read, spec, plan, energy_words="", energy_min_ratio=None, environment={})
+        for done in plan[:7]:
+            store.record(made, Run(done.index, done.block, done.levels, "finished"), RunData())
+    code, text = planned("--resume", "--full")
+    assert code == 0
+    assert re.findall(r"^ *(\d+) +\d ", text, re.MULTILINE) == ["8", "9", "10", "11", "12"]
+    assert "5 runs of " in text
+    Path("experiment.toml").write_text(spec.replace("seed = 5", "seed = 6"))
+    code, text = planned("--resume")
+    assert code == 2
+    assert "nothing to resume" in text
+
+
+@pytest.mark.usefixtures("in_folder")
+def test_the_difference_shown_follows_the_spread_of_earlier_runs() -> None:
+    spec = read_spec(Path("experiment.toml")).spec
+    with Store.open(Path("store.db")) as store:
+        plan = make_plan(spec)
+        made = store.create_experiment(spec, SPEC, plan, energy_words="", energy_min_ratio=None, environment={})
+        for done in plan:
+            value = ResponseValue("energy_per_op_uj", math.exp(0.1 * (done.block - 1)), "µJ", "measured", 0.0)
+            times = Intervals(10**9, 3 * 10**9, 4 * 10**9, True)
+            run = Run(done.index, done.block, done.levels, "finished", responses=(value,), intervals=times)
+            store.record(made, run, RunData())
+    text = planned()[1]
+    assert re.search(r"^as in earlier runs +10 % +1\.59×$", text, re.MULTILINE)
+    assert "12 runs of 4 cells, order randomised-blocks, seed 5; about 1 min 0 s, from earlier runs in store.db" in text

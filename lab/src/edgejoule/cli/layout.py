@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Collection, Sequence
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -50,8 +50,8 @@ def print_rows(
     widths = shared([natural[i] for i in kept], [least[i] for i in kept], out.width)
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), show_header=bool(headings))
     for index, width in zip(kept, widths, strict=True):
-        right = "right" if index in numeric else "left"
-        table.add_column(Text(heads[index]), justify=right, width=width, overflow="fold", vertical="top")
+        justify: JustifyMethod = "right" if index in numeric else "left"
+        table.add_column(Text(heads[index]), justify=justify, width=width, overflow="fold", vertical="top")
     for row in texts:
         table.add_row(*(_divided(row[i], width) for i, width in zip(kept, widths, strict=True)))
     out.print(table)

@@ -36,6 +36,7 @@ from edgejoule.experiment.plan import PlannedRun, make_plan
 from edgejoule.experiment.read import read_spec
 from edgejoule.findings import find
 from edgejoule.findings.additions import alone_warning
+from edgejoule.findings.text import count
 from edgejoule.meters.base import Availability, Meter, Method
 from edgejoule.meters.discovery import Choice, choose, discover
 from edgejoule.store import Experiment, Run, Store
@@ -317,6 +318,8 @@ def _finish(store: Path, experiment: Experiment, say: Console, output: Path | No
         echo_json(findings.to_json())
     say.print(findings.answer.footnote, markup=False)
     print_answer(say, findings.answer)
+    if findings.caveats:
+        say.print(f"{count(len(findings.caveats), 'caveat')}: `edgejoule show` and the report have them", markup=False)
     say.print(f"report: {target}", markup=False)
 
 
