@@ -759,7 +759,7 @@ def test_stein_makes_as_many_replications_as_the_first_ones_ask_for(tmp_path: Pa
     finished(done)
     assert "the spread of the first 2 replications asks for 2" in done.stderr
     assert bench.counts() == {"finished": 8}
-    assert "asks for 2" in done.stdout
+    assert "asks for 2" in bench("show").stdout
     one_line_error(bench("run", "experiment.toml", "--resume"), 2, "nothing to resume")
     modelled = bench("run", "experiment.toml", "--set", "analysis.responses=['energy_j']", "--profile", "generic-x86")
     if "MODELLED" in modelled.stdout:

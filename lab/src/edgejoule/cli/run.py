@@ -42,7 +42,7 @@ from edgejoule.meters.discovery import Choice, choose, discover
 from edgejoule.store import Experiment, Run, Store
 from edgejoule.study.open_baseline import check_responses
 from edgejoule.study.run_clocks import check_servers, clock_plan
-from edgejoule.study.servers import Servers, servers_of
+from edgejoule.study.servers import Servers, ServersMeter, servers_of
 from edgejoule.study.study import Places, Study, check_free, conduct, continuation, left_to_do, plan_of_more
 
 
@@ -354,8 +354,8 @@ def _show_plan(say: Console, plan: Plan, meter: str | None, profile: str | None,
 
 
 def _modelled_ratio(meter: Meter) -> float | None:
-    """Returns the smallest ratio that a modelled meter resolves; None for others, which are not opened."""
-    if meter.method is not Method.MODELLED:
+    """Returns the smallest ratio that a modelled meter resolves; None for others and for servers, which are not opened."""
+    if meter.method is not Method.MODELLED or isinstance(meter, ServersMeter):
         return None
     meter.open()
     try:
