@@ -354,7 +354,7 @@ def _show_plan(say: Console, plan: Plan, meter: str | None, profile: str | None,
 
 
 def _modelled_ratio(meter: Meter) -> float | None:
-    """Returns the smallest ratio that a modelled meter resolves; None for others and for servers, which are not opened."""
+    """Returns the smallest ratio that a modelled meter resolves; None for others and for servers, not opened."""
     if meter.method is not Method.MODELLED or isinstance(meter, ServersMeter):
         return None
     meter.open()

@@ -19,9 +19,7 @@ from edgejoule.experiment.plan import PlannedRun
 from edgejoule.machine import file_system, memory_group
 
 
-def check_plan(
-    spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = False, shown_only: bool = False
-) -> None:
+def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = False, shown_only: bool = False) -> None:
     """Raises UsageError for settings that the driver would reject later, or that no run would use.
 
     keep_going: accepts runs of a missing database, which then fail, as long as other runs are possible. shown_only: the
