@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import pty
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +53,17 @@ def test_its_json_has_the_bytes(folder: Path) -> None:
     assert [one["id"] for one in reported["deleted"]] == [1]
     assert reported["reports"] == ["small-1.html"]
     assert reported["freed_bytes"] == before - (folder / "store.db").stat().st_size
+
+
+def test_while_another_program_reads_the_file_shrinks_later(folder: Path) -> None:
+    with contextlib.closing(sqlite3.connect(folder / "store.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM experiments").fetchone() == (3,)
+        done = edgejoule(folder, "delete", "1", "--yes", "--store", "store.db")
+        assert reader.execute("SELECT count(*) FROM experiments").fetchone() == (3,)
+    assert done.returncode == 0, done.stderr
+    assert "another program reads store.db; its file shrinks when that one has ended" in done.stdout
+    assert left(folder) == [2, 3]
 
 
 def test_without_a_terminal_it_wants_yes(folder: Path) -> None:

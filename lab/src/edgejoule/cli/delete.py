@@ -49,8 +49,8 @@ def delete(experiments: Sequence[str], yes: bool, store: Path, as_json: bool) ->
                 if not as_json:
                     deleted = listed([f"{stored.name} ({stored.id})" for stored in chosen], "and")
                     console().print(f"deleted: {deleted}", markup=False)
-                opened.shrink()
-                left = opened.file_bytes()
+                shrunk = opened.shrink()
+                left = opened.file_bytes() if shrunk else before
         except BusyError:
             raise _busy(store) from None
     reports = [path for stored in chosen if (path := store.parent / f"{stored.name}-{stored.id}.html").exists()]
@@ -58,7 +58,9 @@ def delete(experiments: Sequence[str], yes: bool, store: Path, as_json: bool) ->
         each = [{"id": stored.id, "name": stored.name, "bytes": sizes[stored.id]} for stored in chosen]
         echo_json({"deleted": each, "freed_bytes": before - left, "reports": [str(path) for path in reports]})
         return
-    console().print(f"{_size(before - left)} given back to the file system; {store} has {_size(left)}", markup=False)
+    given_back = f"{_size(before - left)} given back to the file system; {store} has {_size(left)}"
+    later = f"another program reads {store}; its file shrinks when that one has ended"
+    console().print(given_back if shrunk else later, markup=False)
     for path in reports:
         console().print(f"the report stays: {path}", markup=False)
 

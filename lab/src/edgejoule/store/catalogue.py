@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -280,7 +281,7 @@ class Store:
             elif not path.is_file():
                 raise StoreError(f"{path}: no store here; `edgejoule run` makes one, --store PATH names another")
             mode = "ro" if read_only else "rwc" if create else "rw"
-            uri = f"{path.absolute().as_uri()}?mode={mode}"
+            uri = f"{path.absolute().as_uri()}?mode={mode}{'&immutable=1' if read_only and _is_archived(path) else ''}"
             connection = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None)
             connection.row_factory = sqlite3.Row
             version = cls._check_format(connection, path)
@@ -581,11 +582,13 @@ class Store:
                     self._db.execute(f"DELETE FROM {table} WHERE experiment_id = ?", (experiment_id,))
                 self._db.execute("DELETE FROM experiments WHERE id = ?", (experiment_id,))
 
-    def shrink(self) -> None:
-        """Gives the space of deleted rows back to the file system. Raises StoreError."""
+    def shrink(self) -> bool:
+        """Gives the space of deleted rows back to the file system; False: another program reads the store, and the file
+        shrinks when that one closes it. Raises StoreError.
+        """
         try:
             self._db.execute("VACUUM")
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return not self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()["busy"]
         except sqlite3.Error as error:
             raise StoreError(
                 f"{self.path}: its unused space cannot be given back: {error}; later runs use that space"
@@ -747,6 +750,11 @@ class Store:
 
 def _notes(count: int) -> str:
     return f"{count} note{'s' * (count != 1)}"
+
+
+def _is_archived(path: Path) -> bool:
+    """Whether nobody writes the store and its folder takes no file, which SQLite makes beside a store that it reads."""
+    return not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
 
 
 def _settings(planned: PlannedRun) -> dict[str, Any]:
