@@ -182,11 +182,11 @@ def written(folder: Path, factors: str, fixed: str = "", design: str = "", opera
         ('filesystem = "ntfs"', "expected one of ext4, xfs"),
         ('filesystem = "xfs"\nfilesystem_mb = 100', "at least 300"),
         ('data_path = "sd"', "whole path"),
-        ('filesystem = "ext4"', 'which needs load = "run"'),
+        ('filesystem = "ext4"', 'is made for each run; set load = "run"'),
     ],
 )
 def test_an_impossible_request_is_refused_with_its_reason(tmp_path: Path, fixed: str, message: str) -> None:
-    design = 'load = "block"' if "which needs" in message else ""
+    design = 'load = "block"' if "made for each run" in message else ""
     done = CliRunner().invoke(main, ["run", "--dry-run", str(written(tmp_path, "threads = [1]", fixed, design))])
     assert done.exit_code == 2
     assert message in " ".join(done.output.split())

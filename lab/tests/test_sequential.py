@@ -212,4 +212,5 @@ def test_the_only_cell_has_the_interval_of_the_first_stage(tmp_path: Path) -> No
 
 def test_a_budget_belongs_to_stein() -> None:
     (complaint,) = complaints(spec(**SPENDING, budget_s=5.0), {})
-    assert complaint == ("design.sequential.budget_s", "belongs to stein, and the kind is alpha-spending")
+    message = 'belongs to stein, and the kind is alpha-spending; remove it, or set kind = "stein"'
+    assert complaint == ("design.sequential.budget_s", f"excludes design.sequential.kind: {message}")

@@ -82,7 +82,7 @@ def test_a_good_experiment_is_read(tmp_path: Path) -> None:
         ("[analysis]", "[timing]\nidle_s = inf\n[analysis]", 22, "timing.idle_s", "finite"),
         ('workload = ["mixed"]', 'workload = [""]', 6, "factors.workload", "described nowhere"),
         ("recordcount = 1000", 'durability = "full"', 9, "fixed.durability", "none, process, power"),
-        ("recordcount = 1000", 'database = "rocksdb"', 9, "fixed.database", "factor already"),
+        ("recordcount = 1000", 'database = "rocksdb"', 9, "fixed.database", "remove the fixed one to vary it"),
         ('workload = ["mixed"]', 'workload = ["mix"]', 6, "factors.workload", "described nowhere"),
         ('workload = ["mixed"]', "", 4, "factors", "no workload"),
         ('"sqlite", "leveldb"', '"sqlite", "sqlite"', 5, "factors.database", "same level twice"),
@@ -116,10 +116,10 @@ def test_a_good_experiment_is_read(tmp_path: Path) -> None:
             "put 'cpu_us_per_op' first",
         ),
         ("replications = 2", 'replications = 2\nload = "disk"', 20, "design.load", "'run', 'block' or 'cell'"),
-        ("replications = 2", "replications = 2\nloads = 2", 20, "design.loads", 'only with load = "cell"'),
+        ("replications = 2", "replications = 2\nloads = 2", 20, "design.loads", 'set load = "cell" for more'),
         ("recordcount = 1000", "memory_limit_mb = 8", 9, "fixed.memory_limit_mb", "at least 32"),
         ("recordcount = 1000", 'cache = "frozen"', 9, "fixed.cache", "warm, cold"),
-        ("recordcount = 1000", 'cache = "cold"\nwarmup_s = 1', 9, "fixed.cache", "exclude each other"),
+        ("recordcount = 1000", 'cache = "cold"\nwarmup_s = 1', 9, "fixed.cache", "set warmup_s = 0 to keep it cold"),
         ("recordcount = 1000", "load_percent = 120", 9, "fixed.load_percent", "from 0 to 100"),
         ("recordcount = 1000", "load_percent = 20\ntarget = 5", 9, "fixed.load_percent", "target already"),
         (
@@ -226,10 +226,10 @@ def test_settings_may_depend_on_levels(tmp_path: Path) -> None:
         ("set = { threads = 1 }", "set = {}", 27, "when.set", "expected at least 1 entry, got {}"),
         ("set = { threads = 1 }", "", 24, "when.set", "is missing"),
         ("threads = 2", "threads = 0", 32, "when.set.threads", "at least 1"),
-        ('database = ["leveldb"]', 'workload = "mixed"', 32, "when.set.threads", "rule 1 gives 1, both hold for d"),
+        ('database = ["leveldb"]', 'workload = "mixed"', 32, "when.set.threads", ":27): 2 here and 1 there, and both"),
         ('database = ["leveldb"]', "", 29, "when", "has no condition"),
         ("threads = 2", 'threads = 2\nrate = "10"\ntarget = 5', 33, "when.set.rate", "not both"),
-        ("threads = 2", 'warmup_s = 2\ncache = "cold"', 33, "when.set.cache", "exclude each other"),
+        ("threads = 2", 'warmup_s = 2\ncache = "cold"', 33, "when.set.cache", "set warmup_s = 0 to keep it cold"),
     ],
 )  # fmt: skip
 def test_an_error_in_a_condition_is_reported_with_file_line_and_key(
@@ -259,7 +259,7 @@ def test_rules_that_agree_or_never_meet_are_no_conflict(tmp_path: Path) -> None:
 def test_an_option_by_condition_must_reach_its_database(tmp_path: Path) -> None:
     rule = "when=[{workload = 'mixed', set = {'leveldb.bloom_bits' = 3}}]"
     spec = load_spec(written(tmp_path, GOOD), ["fixed.operationcount=9", rule])
-    with pytest.raises(UsageError, match=r"leveldb\.bloom_bits changes nothing for sqlite"):
+    with pytest.raises(UsageError, match=r"leveldb\.bloom_bits: changes nothing for sqlite"):
         check_plan(spec, make_plan(spec))
 
 

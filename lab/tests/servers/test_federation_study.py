@@ -222,7 +222,12 @@ def test_a_federation_that_runs_already_gets_the_policy_and_is_metered(folder: P
         ("share = 0.5", "shares = 0.5", "servers.low.shares", "unknown key; did you mean 'share'"),
         ('"rocksdb"', '"sqlite"', "factors.eco.policy", "changes nothing for sqlite"),
         ("run_s_min = 0", 'prefer = ["rapl"]', "meter.prefer", "each server has its meter"),
-        ("[meter]", '[federation]\ncontrol = "c"\nsettings = "s"\n[meter]', "servers.low.share", "it has a meter"),
+        (
+            "[meter]",
+            '[federation]\ncontrol = "c"\nsettings = "s"\n[meter]',
+            "servers.low.share",
+            "a server has a meter; remove it",
+        ),
         ("[meter]", '[analysis]\nresponses = ["energy_j@hgih"]\n[meter]', "analysis.responses", "did you mean 'high'"),
         ("[meter]", '[analysis]\nresponses = ["stall_s@low"]\n[meter]', "analysis.responses", "unknown response"),
     ],
@@ -242,7 +247,7 @@ def test_impossible_settings_of_a_federation_are_refused(
 def test_runs_on_a_federation_share_no_load(tmp_path: Path) -> None:
     spec = tmp_path / "experiment.toml"
     spec.write_text(SPEC + SHARES)
-    with pytest.raises(SpecError, match="a federation needs load"):
+    with pytest.raises(SpecError, match="learn and compact between runs; set load"):
         load_spec(spec, ["design.load=block", "fixed.workload=workloadc"])
 
 

@@ -145,7 +145,8 @@ def run(
     reading = read_spec(path, overrides)
     loaded = reading.spec
     plan = make_plan(loaded)
-    check_plan(loaded, plan, keep_going=keep_going, shown_only=dry_run)
+    with reading.located():
+        check_plan(loaded, plan, keep_going=keep_going, shown_only=dry_run)
     chosen = _chosen(loaded, only)
     if more:
         plan = plan_of_more(store, loaded, more, chosen)

@@ -16,6 +16,7 @@ from edgejoule.errors import UsageError
 from edgejoule.experiment.command import CommandWorkload
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun
+from edgejoule.experiment.settings import SettingsError
 from edgejoule.machine import file_system, memory_group
 
 
@@ -40,22 +41,25 @@ def _check_prefixes(spec: Spec, plan: Sequence[PlannedRun]) -> None:
             continue
         prefixes = {name.split(".", 1)[0] for name in properties if is_option(name)}
         for prefix in prefixes - set(databases.adapters()):
-            raise UsageError(f"workload {workload!r}: no database {prefix!r}; {nearest(prefix, databases.adapters())}")
+            name = next(n for n in properties if n.startswith(f"{prefix}."))
+            why = f"no database {prefix!r}; {nearest(prefix, databases.adapters())}"
+            raise SettingsError({"workload": workload}, name, why)
     for rule in spec.when:
         reached = {run.adapter for run in plan if rule.holds(run.levels)}
         for name in (n for n in rule.set if is_option(n)):
             if idle := reached - {name.split(".", 1)[0]}:
-                raise UsageError(f"when {rule.describe()}: {name} changes nothing for {', '.join(sorted(idle))}")
+                levels = next(run.levels for run in plan if rule.holds(run.levels) and run.adapter in idle)
+                why = f"changes nothing for {', '.join(sorted(idle))}; add database to the rule's conditions"
+                raise SettingsError(levels, name, why)
     used = {run.adapter for run in plan}
     for name in (n for n in (*spec.fixed, *spec.factors) if is_option(n)):
         prefix = name.split(".", 1)[0]
         if prefix not in used:
-            raise UsageError(f"setting {name!r}: no run uses a database {prefix!r}; {nearest(prefix, used)}")
+            raise SettingsError({}, name, f"no run uses a database {prefix!r}; {nearest(prefix, used)}")
         if name in spec.factors and used != {prefix}:
             others = ", ".join(sorted(used - {prefix}))
-            raise UsageError(
-                f"factor {name!r} changes nothing for {others}: make it a variant under [databases] instead"
-            )
+            why = f"changes nothing for {others}: make it a variant under [databases] instead"
+            raise SettingsError({}, name, why, other="database")
 
 
 def not_here(plan: Sequence[PlannedRun]) -> list[str]:

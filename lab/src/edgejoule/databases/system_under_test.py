@@ -37,6 +37,7 @@ from edgejoule.errors import DatabaseError, UsageError
 from edgejoule.experiment.command import NO_DATABASE
 from edgejoule.experiment.model import Level, Timing
 from edgejoule.experiment.plan import PlannedRun
+from edgejoule.experiment.settings import SettingsError
 
 OnEvent = Callable[[Event], None]
 
@@ -131,12 +132,12 @@ class _Driven(SystemUnderTest):
     def check(self, *, keep_going: bool) -> None:
         run, known = self.run, databases.adapters()
         if run.adapter not in known:
-            raise _unknown_database(run.adapter, known)
+            raise _unknown_database(run, known)
         if (absent := self.missing()) and not keep_going:
             raise UsageError(f"{run.label()}: {absent}; or leave its runs out and do the others with --keep-going")
         for option in run.options:
             if option not in self._adapter.options and not (self.has_server and option.startswith(OWN)):
-                raise UsageError(f"database {run.database!r}: unknown option {option!r}; {self._hint(option)}")
+                raise _wrong_option(run, option, f"unknown option; {self._hint(option)}")
         self._check_asked(absent)
         if run.kind == CORE:  # the driver has defaults for the properties of the other kinds
             self._check_work()
@@ -152,12 +153,12 @@ class _Driven(SystemUnderTest):
         """Checks that a run has records and an end. Raises UsageError."""
         run = self.run
         if not run.properties.get("recordcount"):
-            raise UsageError("recordcount is missing: how many records are in the database? Give it under [fixed]")
+            why = "recordcount is missing: how many records are in the database? Give it under [fixed]"
+            raise SettingsError(run.levels, "workload", why)
         ends = run.load_percent is not None or run.properties.get("maxexecutiontime")
         if not run.properties.get("operationcount") and not ends:
-            raise UsageError(
-                f"{run.label()}: the run would never end: give operationcount, or maxexecutiontime in seconds"
-            )
+            why = "the run would never end: give operationcount, or maxexecutiontime in seconds"
+            raise SettingsError(run.levels, "workload", why)
 
     def client_digests(self) -> dict[str, str]:
         return {"driver_sha256": driver_digest()}
@@ -184,15 +185,14 @@ class Embedded(_Driven):
     def _check_asked(self, absent: str | None) -> None:
         run = self.run
         if run.memory_limit_bytes and not self._keeps_data:
-            raise UsageError(
-                f"{run.label()}: noop has no data that memory could be short for; leave memory_limit_mb out"
-            )
+            why = "noop has no data that memory could be short for; remove memory_limit_mb, or set it by [[when]]"
+            raise SettingsError(run.levels, "memory_limit_mb", why, other="database")
         if run.cold and not self._keeps_data:
-            raise UsageError(
-                f"{run.label()}: noop keeps no files whose cache could be cold; leave it out, or cache warm"
-            )
+            why = 'noop keeps no files whose cache could be cold; set cache = "warm", or remove noop'
+            raise SettingsError(run.levels, "cache", why, other="database")
         if run.replication_factor is not None:
-            raise UsageError(f"{run.label()}: {run.adapter} keeps one copy; replication_factor is for servers")
+            why = f"{run.adapter} keeps one copy; set replication_factor for servers alone, by [[when]]"
+            raise SettingsError(run.levels, "replication_factor", why, other="database")
 
     @property
     def _keeps_data(self) -> bool:
@@ -248,22 +248,27 @@ class Served(_Driven):
         if absent:
             return
         if run.cold:
-            raise UsageError(f"{run.label()}: cache = cold is for databases within the driver's process; leave it out")
+            why = f"{run.adapter} runs outside the driver's process, whose files alone can be cold; set cache = "
+            raise SettingsError(run.levels, "cache", f'{why}"warm"', other="database")
         if run.policy:
-            raise UsageError(f"{run.label()}: eco.policy is for rocksdb")
+            why = f"only rocksdb offloads compactions; remove {run.adapter}, or the policy"
+            raise SettingsError(run.levels, "eco.policy", why, other="database")
         self._check_copies(self.server(_NOWHERE))
 
     def _check_copies(self, server: DatabaseServer) -> None:
         """Checks that there is a node for every copy of a row. Raises UsageError."""
         run, option = self.run, server.replication_option
         if run.replication_factor is not None and option in run.options:
-            raise UsageError(f"{run.label()}: either replication_factor or {run.adapter}.{option}, which is the same")
+            why = "both set the number of copies; remove the option to keep the setting"
+            raise SettingsError(run.levels, "replication_factor", why, other=f"{run.adapter}.{option}")
         copies = int(run.replication_factor or self.options.get(option) or 1)
         if copies > server.copies_max():
-            raise UsageError(
-                f"{run.label()}: {copies} copies of each row, and {server.copies_max()} to keep them: more nodes, "
-                "region_servers or workers of the server (edgejoule databases NAME), or fewer copies"
+            name = "replication_factor" if run.replication_factor else f"{run.adapter}.{option}"
+            why = (
+                f"{copies} copies of each row, and {server.copies_max()} to keep them: more nodes, region_servers or "
+                "workers of the server (edgejoule databases NAME), or fewer copies"
             )
+            raise SettingsError(run.levels, name, why)
 
     def may_miss(self) -> str | None:
         return self._kind.may_miss(self.options)
@@ -317,19 +322,22 @@ class ServedToYcsb(Served):
         run, p = self.run, self.run.properties
         if absent:
             return
-        no = f"{run.label()}: {run.adapter} is driven by the real YCSB, which has no"
+        no = f"{run.adapter} is driven by the real YCSB, which has no"
         if run.kind != CORE:
-            raise UsageError(f"{no} workload {run.kind}")
+            why = f"{no} workload {run.kind}; remove the workload, or {run.adapter}"
+            raise SettingsError(run.levels, "workload", why, other="database")
         drivers_own = ("batchsize", "keytype", "zipfian.ranks", "zipfian.theta")
         asked = {"rate": run.rate, "warmup_s": run.warmup_s, **{name: p.get(name) for name in drivers_own}}
         for name in (name for name, value in asked.items() if value):
-            raise UsageError(f"{no} {name}")
+            why = f"{no} {name}; remove it, or set it by [[when]] for the others"
+            raise SettingsError(run.levels, name, why, other="database")
         inserts = float(str(p.get("insertproportion") or 0))
         if inserts and p.get("requestdistribution") == "zipfian" and not p.get("operationcount"):
-            raise UsageError(
-                f"{run.label()}: the real YCSB wants operationcount beside maxexecutiontime: with inserts its zipfian "
-                "keys are laid out for as many operations"
+            why = (
+                "with inserts the real YCSB lays out its zipfian keys for operationcount operations; give "
+                "operationcount beside maxexecutiontime"
             )
+            raise SettingsError(run.levels, "maxexecutiontime", why, other="insertproportion")
 
     def client_digests(self) -> dict[str, str]:
         return {**super().client_digests(), "ycsb_sha256": self._client_digest()}
@@ -387,20 +395,28 @@ class External(Served):
     def check(self, *, keep_going: bool) -> None:
         """Rejects what would change the user's data, which nothing restores between runs."""
         run = self.run
-        where = f"{run.label()}: {run.adapter}.{HOST} names a server that you run"
+        host, yours = f"{run.adapter}.{HOST}", "of a server that you run"
         if SECRET in run.options:
             named = f"{run.adapter}.{SECRET}_env or {run.adapter}.{SECRET}_file"
-            raise UsageError(f"{where}: what an experiment says is stored; name the place of its password by {named}")
-        if run.kind != CORE or any(run.properties.get(name) for name in ("insertproportion", "deleteproportion")):
-            raise UsageError(f"{where}: rows that a run inserts or deletes would be there for the next; leave them out")
+            why = f"what an experiment says is stored; name the place of the password by {named}"
+            raise SettingsError(run.levels, f"{run.adapter}.{SECRET}", why)
+        remove = f"remove {host} to let the study start {run.adapter}"
+        if run.kind != CORE:
+            why = f"rows that a run changes {yours} would be there for the next; name another workload, or {remove}"
+            raise SettingsError(run.levels, "workload", why, other=host)
+        for name in (name for name in ("insertproportion", "deleteproportion") if run.properties.get(name)):
+            why = f"rows that a run inserts or deletes {yours} would be there for the next; set {name} = 0, or {remove}"
+            raise SettingsError(run.levels, name, why, other=host)
         asked = {
             "memory_limit_mb": run.memory_limit_bytes, "data_path": run.data_path, "filesystem": run.file_system,
             "replication_factor": run.replication_factor,
         }  # fmt: skip
         for name in (name for name, value in asked.items() if value):
-            raise UsageError(f"{where}: {name} is for what the study starts itself; leave it out")
+            why = f"{name} is for what the study starts itself; remove it, or {remove}"
+            raise SettingsError(run.levels, name, why, other=host)
         if run.load_unit:
-            raise UsageError(f"{where}: the study loads nothing there; leave load under [design] out")
+            why = f"the study loads nothing {yours}; remove load under [design], or {remove}"
+            raise SettingsError(run.levels, "design.load", why, other=host)
         super().check(keep_going=keep_going)
 
     def _hint(self, option: str) -> str:
@@ -457,16 +473,17 @@ class Command(SystemUnderTest):
             self._kind.options if self._kind else {}
         )  # without a server the command opens the database's files itself
         if self.opens_database and not self._kind and run.adapter not in databases.adapters():
-            raise _unknown_database(run.adapter, [NO_DATABASE, *databases.adapters()])
+            raise _unknown_database(run, [NO_DATABASE, *databases.adapters()])
         if may_be_external(run.adapter) and HOST in run.options:
-            way_out = f'use database = "{NO_DATABASE}"'
-            raise UsageError(f"{run.label()}: a command reaches a server that you run by its own arguments; {way_out}")
+            why = f'a command reaches a server that you run by its own arguments; use database = "{NO_DATABASE}"'
+            raise SettingsError(run.levels, f"{run.adapter}.{HOST}", why, other="workload")
         if run.cold and self._kind:
-            raise UsageError(f"{run.label()}: cache = cold is for commands without a database server; leave it out")
+            why = f'the files of {run.adapter} are open and cannot be cold; set cache = "warm"'
+            raise SettingsError(run.levels, "cache", why, other="database")
         for option in run.options:
             if option not in known and not (self._kind and option.startswith(OWN)):
-                who = f"database {run.database!r}: unknown option {option!r}"
-                raise UsageError(f"{who}; {nearest(option, known)}" if known else f"{who}: give it in the command")
+                way_out = nearest(option, known) if known else "give it in the command"
+                raise _wrong_option(run, option, f"unknown option; {way_out}")
 
     def client_digests(self) -> dict[str, str]:
         return {}
@@ -515,10 +532,15 @@ def may_be_external(adapter: str) -> bool:
     return adapter in SERVERS and adapter not in BINDINGS
 
 
-def _unknown_database(name: str, known: Collection[str]) -> UsageError:
+def _unknown_database(run: PlannedRun, known: Collection[str]) -> SettingsError:
+    name = run.adapter
     if name in REMOVED:
-        return UsageError(f"database {name!r} is no longer here; {REMOVED[name]}")
-    return UsageError(f"unknown database {name!r}; {nearest(name, known)}")
+        return SettingsError(run.levels, "database", f"database {name!r} is no longer here; {REMOVED[name]}")
+    return SettingsError(run.levels, "database", f"unknown database {name!r}; {nearest(name, known)}")
+
+
+def _wrong_option(run: PlannedRun, option: str, why: str) -> SettingsError:
+    return SettingsError(run.levels, f"{run.adapter}.{option}", why)
 
 
 def _options_in_force(kind: type[DatabaseServer], run: PlannedRun) -> dict[str, Level]:

@@ -20,7 +20,9 @@ from edgejoule.experiment.command import (
     shown,
 )
 from edgejoule.experiment.conditional import Complaint, cells_of, settings_of
+from edgejoule.experiment.exclusions import Exclusion
 from edgejoule.experiment.model import Spec
+from edgejoule.experiment.settings import key_of
 
 #: Settings that a run of a command takes without naming them in its texts.
 TAKEN = (
@@ -43,7 +45,7 @@ def command_complaints(spec: Spec) -> Iterator[Complaint]:
     for name in spec.responses:
         yield from ((f"responses.{name}{key}", message) for key, message in _wrong_response(spec, name))
     for workload, command in spec.commands.items():
-        yield from ((f"workloads.{workload}.{key}", message) for key, message in _wrong_command(command))
+        yield from (_below(f"workloads.{workload}", *wrong) for wrong in _wrong_command(command))
         yield from _unknown_placeholders(spec, workload, command)
         yield from _servers_of_command(spec, workload, command)
     for table, names in (("factors", spec.factors), ("fixed", spec.fixed)):
@@ -58,11 +60,20 @@ def command_design_complaints(spec: Spec) -> Iterator[Complaint]:
         yield from _none_without_command(spec)
         return
     if spec.design.load != "run":
-        yield "design.load", 'commands need load = "run": every run starts from its own copy of the data'
+        command = next(iter(spec.commands))
+        why = 'every run of a command starts from its own copy of the data; set load = "run"'
+        yield "design.load", Exclusion(f"workloads.{command}.command", why)
     for cell in cells_of(spec.factors):
         in_force = {**spec.fixed, **settings_of(spec.when, cell), **cell}
         yield from _wrong_cell(spec, in_force)
     yield from _setups_in_turn(spec)
+
+
+def _below(table: str, key: str, message: str) -> Complaint:
+    """Returns a complaint on keys of a table with their dotted keys."""
+    if isinstance(message, Exclusion):
+        message = Exclusion(f"{table}.{message.other}", message.why)
+    return f"{table}.{key}", message
 
 
 def _wrong_response(spec: Spec, name: str) -> Iterator[tuple[str, str]]:
@@ -74,13 +85,17 @@ def _wrong_response(spec: Spec, name: str) -> Iterator[tuple[str, str]]:
         yield wrong
     for workload, command in spec.commands.items():
         if command.output == DISCARD:
-            yield "", f'workload {workload!r} has output = "discard", so no figure can be read from it'
+            why = 'no figure can be read from an output that is discarded; remove output = "discard"'
+            yield "", Exclusion(f"workloads.{workload}.output", why)
 
 
 def _wrong_command(command: CommandWorkload) -> Iterator[tuple[str, str]]:
     commands = {key: getattr(command, key) for key in ("command", "load", "setup", "cleanup", "prepare", "conclude")}
     if command.shell is not None and not any(isinstance(w, str) for w in commands.values()):
-        yield "shell", "a list is run without a shell; leave shell out, or give the command as a string"
+        yield (
+            "shell",
+            Exclusion("command", "a list is run without a shell; remove shell, or write the command as a text"),
+        )
     for key, value in commands.items():
         if isinstance(value, list) and not value[0]:
             yield key, "expected the program first, got an empty text"
@@ -88,7 +103,7 @@ def _wrong_command(command: CommandWorkload) -> Iterator[tuple[str, str]]:
         if wrong := regex_complaint(command.phase, groups=0):
             yield "phase", wrong
         if command.output is not None:
-            yield "phase", "phases are read from the output; leave output out"
+            yield "output", Exclusion("phase", "phases are read from the output; remove output to have phases")
     yield from _wrong_servers(command)
     for name in command.env:
         if not name or "=" in name:
@@ -102,7 +117,10 @@ def _wrong_servers(command: CommandWorkload) -> Iterator[tuple[str, str]]:
     if len(command.servers) > 1:
         for key in ("phase", "output"):
             if getattr(command, key) not in (None, DISCARD):
-                yield key, "belongs to one command, and this one runs on several servers; leave it out"
+                yield (
+                    key,
+                    Exclusion("servers", f"{key} is of one command on one server; remove {key}, or name one server"),
+                )
     for server, values in command.per_server.items():
         if server not in command.servers:
             yield f"per_server.{server}", "the command does not run there; name the server under servers"
@@ -122,16 +140,13 @@ def _servers_of_command(spec: Spec, workload: str, command: CommandWorkload) -> 
         if name not in spec.servers:
             yield f"workloads.{workload}.servers", f"{name!r}: no server is named so; {nearest(name, spec.servers)}"
     if spec.federation and command.servers not in ([], list(spec.servers)[:1]):
-        yield (
-            f"workloads.{workload}.servers",
-            "with [federation] the servers are separate machines, and a command runs on this one, the first",
-        )
+        why = "with [federation] the servers are separate machines, and a command runs on this one; name the first"
+        yield f"workloads.{workload}.servers", Exclusion("federation", why)
     if len(command.servers) > 1 and spec.meter.run_s_min != 0:
-        yield (
-            f"workloads.{workload}.servers",
-            "a command on several servers is not repeated where it is short for a meter: set run_s_min = 0 under "
-            "[meter], and let it run long enough",
+        why = (
+            "a command on several servers is not repeated where it is short for a meter; set run_s_min = 0, and let it "
         )
+        yield f"workloads.{workload}.servers", Exclusion("meter.run_s_min", why + "run long enough")
 
 
 def _unknown_placeholders(spec: Spec, workload: str, command: CommandWorkload) -> Iterator[Complaint]:
@@ -188,9 +203,11 @@ def _wrong_cell(spec: Spec, in_force: Mapping[str, Level]) -> Iterator[Complaint
                 "setting by [[when]] to those that have it",
             )
     if database == NO_DATABASE and uses & {"host", "port"}:
-        yield f"workloads.{workload}", '{host} and {port} need a database server, and database is "none"'
+        why = '{host} and {port} need a database server, and database is "none"; name a server'
+        yield f"workloads.{workload}", Exclusion(key_of(spec, "database", in_force), why)
     if in_force.get("cache") == "cold" and command.warmup:
-        yield f"workloads.{workload}.warmup", "a cold cache and a warm-up exclude each other: the warm-up would fill it"
+        why = 'the warm-up would fill the cold cache; set warmup = 0 to keep it cold, or cache = "warm"'
+        yield f"workloads.{workload}.warmup", Exclusion(key_of(spec, "cache", in_force), why)
 
 
 def _setups_in_turn(spec: Spec) -> Iterator[Complaint]:
@@ -208,7 +225,5 @@ def _setups_in_turn(spec: Spec) -> Iterator[Complaint]:
         if spec.commands[last].setup is None and spec.commands[last].cleanup is None:
             last = next(w for w in seen.values() if spec.commands[w].setup or spec.commands[w].cleanup)
             key = "setup" if spec.commands[last].setup else "cleanup"
-        yield (
-            f"workloads.{last}.{key}",
-            'differs between cells; set order = "one-after-another" under [design], so that each cell has its own',
-        )
+        why = 'differs between cells; set order = "one-after-another", so that each cell has its own'
+        yield f"workloads.{last}.{key}", Exclusion("design.order", why)

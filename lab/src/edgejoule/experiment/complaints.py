@@ -31,8 +31,9 @@ from edgejoule.experiment.command_complaints import (
     placeholder_settings,
 )
 from edgejoule.experiment.conditional import Complaint, cells_of, condition_complaints
+from edgejoule.experiment.exclusions import Exclusion
 from edgejoule.experiment.model import Spec
-from edgejoule.experiment.settings import settings_in_force
+from edgejoule.experiment.settings import key_of, settings_in_force
 from edgejoule.machine import file_system
 
 
@@ -65,7 +66,8 @@ def _settings(spec: Spec) -> Iterator[Complaint]:
                 yield f"{table}.{name}", "the same level twice"
     for name in spec.fixed:
         if name in spec.factors:
-            yield f"fixed.{name}", "is a factor already; a setting is either varied or fixed"
+            why = "a setting is either varied or fixed; remove the fixed one to vary it"
+            yield f"fixed.{name}", Exclusion(f"factors.{name}", why)
     for i, rule in enumerate(spec.when):
         for name in {"database", "workload"} & set(rule.set):
             yield f"when.{i}.set.{name}", f"the {name} is what a run is about: make it a factor, or fixed"
@@ -135,36 +137,41 @@ def _excluded(spec: Spec) -> Iterator[Complaint]:
     for cell in cells_of(spec.factors):
         in_force = settings_in_force(spec, cell)
         if "rate" in in_force and in_force.get("target"):
-            yield _key(spec, "rate", cell), "either a rate or a target, not both"
-        if "load_percent" in in_force and ("rate" in in_force or in_force.get("target")):
-            yield _key(spec, "load_percent", cell), "a level of the load curve is a target already"
+            why = "either a rate or a target, not both; remove the target to keep the schedule"
+            yield key_of(spec, "rate", cell), Exclusion(key_of(spec, "target", cell), why)
+        for name in ("rate", "target") if "load_percent" in in_force else ():
+            if in_force.get(name):
+                why = f"a level of the load curve is a target already; remove the {name} to keep the curve"
+                yield key_of(spec, "load_percent", cell), Exclusion(key_of(spec, name, cell), why)
         if wrong := file_system.complaint(in_force):
-            yield _key(spec, wrong[0], cell), wrong[1]
+            yield key_of(spec, wrong[0], cell), wrong[1]
         if "filesystem" in in_force and spec.design.load != "run":
-            yield _key(spec, "filesystem", cell), 'a file system is made for each run, which needs load = "run"'
+            why = 'a file system is made for each run; set load = "run"'
+            yield key_of(spec, "filesystem", cell), Exclusion("design.load", why)
         if in_force.get("cache") == "cold" and in_force.get("warmup_s"):
-            yield _key(spec, "cache", cell), "a cold cache and a warm-up exclude each other: the warm-up would fill it"
+            why = 'the warm-up would fill the cold cache; set warmup_s = 0 to keep it cold, or cache = "warm"'
+            yield key_of(spec, "cache", cell), Exclusion(key_of(spec, "warmup_s", cell), why)
 
 
 def _shared_loads(spec: Spec) -> Iterator[Complaint]:
     """Yields settings that are impossible for runs that share a load."""
     design = spec.design
     if design.loads > 1 and design.load != "cell":
-        yield "design.loads", 'only with load = "cell": a run or a block has one load'
+        yield "design.loads", Exclusion("design.load", 'a run or a block has one load; set load = "cell" for more')
     if design.loads > design.replications:
-        yield "design.loads", f"{design.loads} loads for {design.replications} replications: every load needs a run"
+        why = f"every load needs a run; set loads to at most {design.replications}, or replications to {design.loads}"
+        yield "design.loads", Exclusion("design.replications", why)
     if design.load == "run":
         return
     if "load_percent" in (*spec.factors, *spec.fixed):
-        yield "design.load", 'a load curve needs load = "run"'
+        curve = key_of(spec, "load_percent", {})
+        yield "design.load", Exclusion(curve, 'each level of a load curve needs its own load; set load = "run"')
     for workload in spec.factors.get("workload", [spec.fixed.get("workload", "")]):
         properties = spec.known_workloads()[str(workload)] | spec.fixed
         if spec.kind_of(str(workload)) != CORE or properties.get("insertproportion"):
-            yield (
-                "design.load",
-                f"{design.load}: workload {workload!r} inserts, and the next run on the same load would insert "
-                'the same keys again; use load = "run"',
-            )
+            inserts = key_of(spec, "insertproportion", {"workload": workload})
+            why = f"{design.load}: workload {workload!r} inserts, and the next run on the same load would insert the "
+            yield "design.load", Exclusion(inserts, why + 'same keys again; set load = "run", or insertproportion = 0')
 
 
 def _sequential(spec: Spec) -> Iterator[Complaint]:
@@ -176,22 +183,23 @@ def _sequential(spec: Spec) -> Iterator[Complaint]:
         for name in names:
             given = getattr(declared, name) is not None
             if given != (kind == declared.kind):
-                message = f"belongs to {kind}, and the kind is {declared.kind}" if given else "is missing"
-                yield f"{key}.{name}", message
+                why = f'belongs to {kind}, and the kind is {declared.kind}; remove it, or set kind = "{kind}"'
+                yield f"{key}.{name}", Exclusion(f"{key}.kind", why) if given else "is missing"
     if declared.budget_s is not None and declared.kind != "stein":
-        yield f"{key}.budget_s", f"belongs to stein, and the kind is {declared.kind}"
+        why = f'belongs to stein, and the kind is {declared.kind}; remove it, or set kind = "stein"'
+        yield f"{key}.budget_s", Exclusion(f"{key}.kind", why)
     if spec.design.load != "run":
-        yield key, "looks count replications, and runs that share a load are not replications"
+        why = 'looks count replications, and runs that share a load are not replications; set load = "run"'
+        yield key, Exclusion("design.load", why)
     replications = spec.design.replications
     if declared.looks is not None:
-        yield from ((f"{key}.looks", message) for message in _wrong_looks(declared.looks, replications))
+        yield from _wrong_looks(declared.looks, replications)
     if declared.first and declared.first > replications:
-        yield f"{key}.first", f"more than the {replications} replications of the design"
+        why = f"more than the {replications} replications of the design; set first to at most {replications}"
+        yield f"{key}.first", Exclusion("design.replications", why)
     if declared.precision and log and declared.precision <= 1:
-        yield (
-            f"{key}.precision",
-            f"on the log scale expected a ratio above 1 (1.05: within 5 %), got {declared.precision}",
-        )
+        got = f"expected a ratio above 1 (1.05: within 5 %), got {declared.precision}"
+        yield f"{key}.precision", f"on the log scale {got}"
 
 
 def _clocks(spec: Spec) -> Iterator[Complaint]:
@@ -223,20 +231,20 @@ def _servers(spec: Spec) -> Iterator[Complaint]:
         if (target := static_server(policy)) and target not in spec.servers:
             yield f"{table}.{POLICY}", f"{policy!r}: no server is named so; {nearest(target, spec.servers)}"
     if spec.design.load != "run":
-        yield (
-            "design.load",
-            'the servers learn and compact between runs: a federation needs load = "run"',
-        )
+        yield "design.load", Exclusion("servers", 'the servers learn and compact between runs; set load = "run"')
     if spec.meter.prefer:
-        yield "meter.prefer", "each server has its meter: a share of this machine its watts, a machine its own"
+        why = "each server has its meter: a share of this machine its watts, a machine its own; remove prefer"
+        yield "meter.prefer", Exclusion("servers", why)
     for database in spec.factors.get("database", [spec.fixed.get("database", "")]):
         if (adapter := spec.database_options(str(database))[0]) != "rocksdb":
-            yield f"{table}.{POLICY}", f"changes nothing for {adapter}: only RocksDB's compactions are offloaded"
+            why = f"changes nothing for {adapter}: only RocksDB's compactions are offloaded; remove {adapter}"
+            yield f"{table}.{POLICY}", Exclusion(key_of(spec, "database", {}), why)
     for name, server in spec.servers.items():
         share = {"share": server.share, "busy_w": server.busy_w, "idle_w": server.idle_w}
         for key, value in share.items():
             if spec.federation and value is not None:
-                yield f"servers.{name}.{key}", "belongs to a share of this machine; with [federation] it has a meter"
+                why = "belongs to a share of this machine, and with [federation] a server has a meter; remove it"
+                yield f"servers.{name}.{key}", Exclusion("federation", why)
             if not spec.federation and value is None:
                 yield f"servers.{name}", f"{key} is missing"
         for key, given in (("meter", server.meter), ("options", server.options)):
@@ -255,10 +263,8 @@ def _network(spec: Spec) -> Iterator[Complaint]:
             if name not in NETWORK:
                 yield f"{table}.{name}", f"unknown setting; {nearest(name, NETWORK)}"
             elif spec.federation:
-                yield (
-                    f"{table}.{name}",
-                    "with [federation] the servers are separate machines with a real network",
-                )
+                why = "with [federation] the servers are separate machines with a real network; remove the setting"
+                yield f"{table}.{name}", Exclusion("federation", why)
             elif not spec.servers:
                 yield f"{table}.{name}", "no servers whose network it is: describe them, [servers.NAME]"
 
@@ -269,21 +275,13 @@ def _no_server(name: str, servers: Collection[str], spec: Spec) -> str:
     return f"no server is named so; {nearest(name, servers)}"
 
 
-def _wrong_looks(looks: list[int], replications: int) -> Iterator[str]:
+def _wrong_looks(looks: list[int], replications: int) -> Iterator[Complaint]:
+    key = "design.sequential.looks"
     if not looks or len(looks) > 20 or looks[0] < 2 or any(b <= a for a, b in itertools.pairwise(looks)):
-        yield "expected 1 to 20 rising numbers of replications, the first at least 2"
+        yield key, "expected 1 to 20 rising numbers of replications, the first at least 2"
     elif looks[-1] != replications:
-        yield f"the last look is after all {replications} replications, not after {looks[-1]}"
-
-
-def _key(spec: Spec, name: str, cell: Mapping[str, Level]) -> str:
-    """Returns the key that states a setting of a cell."""
-    rule = next((i for i, r in enumerate(spec.when) if name in r.set and r.holds(cell)), None)
-    if rule is not None:
-        return f"when.{rule}.set.{name}"
-    workload = {**spec.fixed, **cell}.get("workload")
-    tables: dict[str, Mapping[str, object]] = {"fixed": spec.fixed, "factors": spec.factors}
-    return next((f"{table}.{name}" for table, own in tables.items() if name in own), f"workloads.{workload}.{name}")
+        why = f"the last look is after all {replications} replications, not after {looks[-1]}; set replications to "
+        yield key, Exclusion("design.replications", why + f"{looks[-1]}, or the last look to {replications}")
 
 
 def _analysis(spec: Spec) -> Iterator[Complaint]:
@@ -291,7 +289,8 @@ def _analysis(spec: Spec) -> Iterator[Complaint]:
         if spec.analysis.scale == "log" and spec.analysis.margin <= 1:
             yield "analysis.margin", f"on the log scale expected a ratio above 1, got {spec.analysis.margin}"
         if spec.analysis.test == "kruskal-dunn-holm":
-            yield "analysis.margin", "ranks have no distances; declare tukey or games-howell to call groups the same"
+            why = "ranks have no distances; declare tukey or games-howell to call groups the same, or remove the margin"
+            yield "analysis.margin", Exclusion("analysis.test", why)
     known = spec.known_responses()
     for name in spec.analysis.responses:
         base, at, server = name.partition("@")
@@ -315,6 +314,7 @@ def _analysis(spec: Spec) -> Iterator[Complaint]:
         if compare not in spec.factors:
             yield "analysis.compare", f"{compare!r} is no factor; {nearest(compare, spec.factors)}"
         elif compare == spec.analysis.by:
-            yield "analysis.compare", f"{compare!r} is analysis.by already: its levels are analysed apart"
+            why = f"the levels of {compare!r} are analysed apart, so none is compared; name another factor to compare"
+            yield "analysis.compare", Exclusion("analysis.by", why)
     if spec.analysis.by is not None and spec.analysis.by not in spec.factors:
         yield "analysis.by", f"{spec.analysis.by!r} is no factor; {nearest(spec.analysis.by, spec.factors)}"

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from edgejoule.dictionary.properties import Level
 from edgejoule.dictionary.responses import nearest
+from edgejoule.experiment.exclusions import Exclusion
 
 Levels = Mapping[str, Level]
 Complaint = tuple[str, str]  # dotted key, message
@@ -72,11 +73,8 @@ def condition_complaints(
             )
         for factor, wanted in rule.conditions().items():
             errors += [(f"when.{i}.{factor}", message) for message in _wrong_condition(factor, wanted, known)]
-        errors += [
-            (f"when.{i}.set.{name}", "is a factor; a setting is either varied or set")
-            for name in rule.set
-            if name in factors
-        ]
+        why = "a setting is either varied or set; remove it from the rule to vary it"
+        errors += [(f"when.{i}.set.{name}", Exclusion(f"factors.{name}", why)) for name in rule.set if name in factors]
     return errors or _conflicts(rules, factors)
 
 
@@ -99,6 +97,6 @@ def _conflicts(rules: Sequence[When], factors: Mapping[str, Sequence[Level]]) ->
                 first, earlier = given.setdefault(name, (i, value))
                 if not same(earlier, value):
                     where = ", ".join(f"{f} {level}" for f, level in cell.items())
-                    message = f"gives {value!r} where rule {first + 1} gives {earlier!r}, both hold for {where}"
-                    return [(f"when.{i}.set.{name}", message)]
+                    why = f"{value!r} here and {earlier!r} there, and both rules hold for {where}; narrow one condition"
+                    return [(f"when.{i}.set.{name}", Exclusion(f"when.{first}.set.{name}", why))]
     return []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -25,6 +26,7 @@ from edgejoule.experiment.command import (
 )
 from edgejoule.experiment.complaints import complaints
 from edgejoule.experiment.model import COMMAND_TAG, PROPERTIES_TAG, Spec, tables_of
+from edgejoule.experiment.settings import SettingsError
 from edgejoule.experiment.spec_files import MergedSpec, SpecFile, spec_file, spec_files, split_setting
 from edgejoule.experiment.workload_files import find_workload_file, read_workload_file
 from edgejoule.validation_text import expectation
@@ -43,6 +45,14 @@ class SpecReading:
 
     spec: Spec
     merged: MergedSpec
+
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Gives errors of a run's settings their file, line and key."""
+        try:
+            yield
+        except SettingsError as error:
+            raise self.merged.error(*error.complaint(self.spec)) from error
 
     def warnings(self) -> list[str]:
         """Returns what is read and changes nothing, and what is seldom meant, with file, line and key."""

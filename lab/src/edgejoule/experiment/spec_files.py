@@ -16,6 +16,7 @@ from typing import Any
 
 from edgejoule import toml_text
 from edgejoule.errors import SpecError, UsageError
+from edgejoule.experiment.exclusions import Exclusion
 
 _PART = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)"""
 _KEY = rf"{_PART}(?:\s*\.\s*{_PART})*"
@@ -130,8 +131,15 @@ class MergedSpec:
 
     def error(self, key: str, message: str) -> SpecError:
         """Returns an error where a dotted key is stated: file, line and key, or `--set`."""
+        message = message.located(self.place) if isinstance(message, Exclusion) else message
         source = self.source(key)
         return source.error(key, message) if source else SpecError("--set", None, _without_numbers(key), message)
+
+    def place(self, key: str) -> str:
+        """Returns where a dotted key is stated: FILE:LINE, or --set."""
+        source = self.source(key)
+        line = source.line(key) if source else None
+        return "--set" if source is None else f"{source.path}:{line}" if line else f"{source.path}"
 
     def _merge(self, place: tuple[str, ...], table: Mapping[str, Any], file: SpecFile) -> None:
         for name, value in table.items():
