@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from small_store import finished, small_spec, with_experiment
 
 import edgejoule
 from edgejoule import open_store
@@ -208,3 +209,23 @@ def test_the_package_imports_nothing_until_the_api_is_used() -> None:
         env={"PYTHONPATH": ":".join(sys.path)},
     )  # fmt: skip
     assert done.stdout.split() == ["edgejoule", "edgejoule.version"]
+
+
+def test_the_only_cell_of_an_experiment_has_a_mean_and_an_interval(tmp_path: Path) -> None:
+    store, number = with_experiment(tmp_path / "s.db", small_spec())
+    for index in range(3):
+        run, data = finished(index)
+        responses = tuple(replace(r, value=r.value and r.value * (1 + 0.1 * index)) for r in run.responses)
+        store.record(number, replace(run, responses=responses), data)
+    experiment = results(store)
+    (row,) = experiment.means("energy_j").itertuples(index=False)
+    assert (row.database, row.workload, row.n, row.mean) == (
+        "sqlite",
+        "workloadc",
+        3,
+        pytest.approx(1.5 * (1.1 * 1.2) ** (1 / 3)),
+    )
+    assert row.ci95_low < row.mean < row.ci95_high
+    assert experiment.runs().attrs["units"] == {"energy_j": "J counted", "energy_net_j": "J counted"}
+    (net,) = experiment.means("energy_net_j").itertuples(index=False)
+    assert (net.n, math.isnan(net.mean)) == (0, True)
