@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -189,6 +190,8 @@ def whole_experiment(block: dict[str, Any]) -> dict[str, Any]:
 def test_toml_blocks_are_experiments(tmp_path: Path) -> None:
     blocks = [block for block in all_blocks() if block.language == "toml" and block.page != ECO_KEYS]
     assert len(blocks) >= 9
+    for workload in ROOT.glob("experiments/*/*.properties"):  # which blocks name
+        shutil.copy(workload, tmp_path)
     for block in blocks:
         parsed = tomllib.loads(block.text)
         name = "experiment.toml" if "base" not in parsed else "variant.toml"
