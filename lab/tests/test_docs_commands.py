@@ -180,7 +180,8 @@ def whole_experiment(block: dict[str, Any]) -> dict[str, Any]:
     whole["factors"] = {**block.get("factors", {})}
     if "database" not in {**whole["factors"], **block.get("fixed", {})}:
         whole["factors"]["database"] = ["sqlite"]
-    whole["factors"].setdefault("workload", list(block.get("workloads", {"workloada": {}})))
+    if "workload" not in block.get("fixed", {}):
+        whole["factors"].setdefault("workload", list(block.get("workloads", {"workloada": {}})))
     whole.setdefault("design", {"replications": 2})
     if "federation" in block:
         whole["factors"] |= {"database": ["rocksdb"], "eco.policy": ["local", "eco"]}
