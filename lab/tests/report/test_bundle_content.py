@@ -171,6 +171,9 @@ def scaled(name: str, factor: float) -> Callable[[Tables], None]:
 BOMB = base64.b64encode(b"\1\1" + bytes(16) + zlib.compress(bytes(50_000_000), 9)).decode()
 TAMPERED: dict[str, tuple[Callable[[Tables], None], str]] = {
     "another factor": (rename_factor, "its spec plans block 0 with"),
+    "a text with other factors": (
+        first("experiments", spec_toml='[factors]\nengine = ["sqlite"]\n'), "spec_toml has the factors engine, spec"
+    ),
     "another level": (first("levels", level_json="h2"), "its spec plans block 0 with"),
     "a level of another type": (first("levels", level_json={"a": 1}), "its spec plans block 0 with"),
     "a run of another block": (first("runs", block=1), "its spec plans block 0"),

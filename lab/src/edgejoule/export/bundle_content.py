@@ -20,6 +20,7 @@ import itertools
 import json
 import math
 import sqlite3
+import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -27,6 +28,7 @@ from typing import Any, TypeVar
 from hdrh.histogram import HdrHistogram
 from pydantic import ValidationError
 
+from edgejoule import toml_text
 from edgejoule.commands.phases import EVENT as PHASE
 from edgejoule.databases.rocksdb_log import LEVEL0
 from edgejoule.dictionary.responses import Response, is_energy, possible_range
@@ -70,6 +72,9 @@ def check_spec(experiment: Row) -> Spec:
         for key, message in complaints(spec):
             raise ContentError(f"spec_json: {key}: {message}")
         _check_added(row.environment_json.added, spec)
+        factors = None if _overrides_factors(row) else _factors_of_text(experiment["spec_toml"])
+        if factors is not None and factors != list(spec.factors):
+            raise ContentError(f"spec_toml has the factors {', '.join(factors)}, spec_json {', '.join(spec.factors)}")
         if len(row.environment_json.options) % 2:
             raise ContentError(f"environment_json.options: expected pairs of texts, got {row.environment_json.options}")
     return spec
@@ -85,6 +90,20 @@ def _check_added(added: Sequence[rows.AddedRow], spec: Spec) -> None:
             raise ContentError(f"environment_json.added.{number}.cells: expected different cells of the experiment")
     if (runs := sum(one.replications * len(one.cells) for one in added)) > RUNS_MAX:
         raise ContentError(f"environment_json.added: {runs} runs, expected at most {RUNS_MAX}")
+
+
+def _factors_of_text(text: object) -> list[str] | None:
+    """Returns the names of the factors of a spec's text; None if it has none of its own."""
+    try:
+        factors = toml_text.loads(text).get("factors") if isinstance(text, str) else None
+    except tomllib.TOMLDecodeError as error:
+        raise ContentError(f"spec_toml: not valid TOML: {error}") from error
+    return list(factors) if isinstance(factors, dict) else None
+
+
+def _overrides_factors(row: rows.ExperimentRow) -> bool:
+    """Returns whether the study was begun with `--set` of a factor or of what may have been one."""
+    return any(word.startswith(("factors.", "fixed.")) for word in row.environment_json.options)
 
 
 def cells_of_plan(spec: Spec) -> int:
