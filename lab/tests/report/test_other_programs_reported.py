@@ -52,7 +52,7 @@ def test_times_of_disturbed_runs_are_marked_as_not_the_databases_alone(make_stor
         "Throughput, latencies and other times are compared, but are not the database's alone.",
     } <= set(findings.caveats)
     assert "Other programs took 89 % of the CPU." in findings.headline
-    for text in (page, " ".join(edgejoule(tmp_path, "report", "--store", path).stdout.split())):
+    for text in (page, " ".join(edgejoule(tmp_path, "show", "--store", path).stdout.split())):
         assert "Throughput, latencies and other times are compared, but are not the database" in text
         assert "Other programs took 89 % of the CPU." in text
 

@@ -87,7 +87,7 @@ def test_the_rate_that_was_missed_stands_in_terminal_report_and_export(make_stor
         place = ["--store", str(store.path)]
     assert re.search(rf"<dd>[^<]*leveldb {MISSED}", report)
     assert len(re.findall(rf"<text[^>]*>{MISSED}</text>", report)) >= 3, "in the place of bars"
-    terminal = edgejoule(tmp_path, "report", *place).stdout
+    terminal = " ".join(edgejoule(tmp_path, "show", *place).stdout.split())
     assert f"leveldb {MISSED}." in terminal
     exported = json.loads(edgejoule(tmp_path, "report", "--json", *place).stdout)
     assert MISSED in {c["not_sustained"] for r in exported["responses"] for c in r["cells"]}
