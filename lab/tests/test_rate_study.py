@@ -56,7 +56,7 @@ def test_a_rate_that_is_missed_is_reported_in_place_of_latency_and_energy(tmp_pa
     assert any(flag.startswith("does not sustain 100,000,000/s, reached ") for flag in run.flags), run.flags
     store = ("--store", "results/store.db")
     message = "The database does not sustain 100,000,000/s, reached "
-    assert message in " ".join(edgejoule(tmp_path, "report", *store).stdout.split())
+    assert message in " ".join(edgejoule(tmp_path, "show", *store).stdout.split())
     result = json.loads(edgejoule(tmp_path, "report", "--json", *store).stdout)
     for response in result["responses"]:
         (cell,) = [cell for cell in response["cells"] if cell["levels"]["target"] == 100_000_000]

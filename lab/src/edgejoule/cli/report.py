@@ -13,6 +13,7 @@ from edgejoule.cli.common import console, echo_json, json_option, require_folder
 from edgejoule.errors import StoreError
 from edgejoule.export.bundle import bundle_store
 from edgejoule.findings import Answer, Findings, find
+from edgejoule.findings.text import count
 from edgejoule.report import build
 from edgejoule.store import Experiment, Store
 
@@ -54,8 +55,7 @@ def report(experiment: str, output: Path | None, store: Path, as_json: bool) -> 
     if as_json:
         echo_json({**findings.to_json(), "notes": notes})
         return
-    print_answer(console(), findings.answer)
-    console().print(f"report: {target}", markup=False)
+    print_end(console(), findings, target)
 
 
 def write_report(store: Store, experiment: Experiment, findings: Findings, target: Path) -> None:
@@ -69,6 +69,14 @@ def write_report(store: Store, experiment: Experiment, findings: Findings, targe
         with contextlib.suppress(OSError):
             scratch.unlink()
         raise StoreError(f"{target}: the report cannot be written: {error.strerror}") from error
+
+
+def print_end(out: Console, findings: Findings, target: Path) -> None:
+    """Prints the answer, the number of caveats, and the report's path as the last line."""
+    print_answer(out, findings.answer)
+    if findings.caveats:
+        out.print(f"{count(len(findings.caveats), 'caveat')}: `edgejoule show` and the report have them", markup=False)
+    out.print(f"report: {target}", markup=False)
 
 
 def print_answer(out: Console, answer: Answer) -> None:

@@ -25,7 +25,7 @@ from edgejoule.cli.common import (
 from edgejoule.cli.design_table import settings
 from edgejoule.cli.plan_view import Plan, print_plan
 from edgejoule.cli.progress import StudyProgress
-from edgejoule.cli.report import print_answer, write_report
+from edgejoule.cli.report import print_end, write_report
 from edgejoule.databases.checks import check_plan, not_here
 from edgejoule.dictionary.responses import nearest
 from edgejoule.energy import comparison_min_ratio
@@ -36,7 +36,6 @@ from edgejoule.experiment.plan import PlannedRun, make_plan
 from edgejoule.experiment.read import read_spec
 from edgejoule.findings import find
 from edgejoule.findings.additions import alone_warning
-from edgejoule.findings.text import count
 from edgejoule.meters.base import Availability, Meter, Method
 from edgejoule.meters.discovery import Choice, choose, discover
 from edgejoule.store import Experiment, Run, Store
@@ -318,10 +317,7 @@ def _finish(store: Path, experiment: Experiment, say: Console, output: Path | No
     if as_json:
         echo_json(findings.to_json())
     say.print(findings.answer.footnote, markup=False)
-    print_answer(say, findings.answer)
-    if findings.caveats:
-        say.print(f"{count(len(findings.caveats), 'caveat')}: `edgejoule show` and the report have them", markup=False)
-    say.print(f"report: {target}", markup=False)
+    print_end(say, findings, target)
 
 
 def _instruments(spec: Spec, meter: str | None, profile: str | None) -> tuple[Choice, list[Meter], Servers | None]:
