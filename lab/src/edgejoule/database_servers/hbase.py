@@ -276,7 +276,7 @@ class HBase(DatabaseServer):
         for process in reversed(rest):
             process.ask_to_end()
 
-    def _region_server(self, number: int, part: str = "DatabaseServer") -> Mapping[str, Any]:
+    def _region_server(self, number: int, part: str = "Server") -> Mapping[str, Any]:
         return self._bean(self.ports[f"region_info{number}"], f"Hadoop:service=HBase,name=RegionServer,sub={part}")
 
     def _regions(self) -> Sequence[tuple[str, Any]]:
