@@ -75,7 +75,7 @@ def test_columns_and_units_are_taken_from_the_header(tmp_path: Path, header: str
         (
             ["time_s", "voltage_v", "current_a"],
             Mapping(None, {Role.VOLTAGE: TraceColumn("voltage_v")}, 5.0),
-            "not both",
+            "remove the constant",
         ),
     ],
 )

@@ -104,7 +104,11 @@ def _check(mapping: Mapping, header: Sequence[str]) -> None:
     there = f"There are: {', '.join(header)}"
     roles = set(mapping.roles)
     if Role.VOLTAGE in roles and mapping.voltage_v is not None:
-        raise UsageError("voltage: either a column or a constant, not both")
+        column = mapping.roles[Role.VOLTAGE].name
+        raise UsageError(
+            f"voltage: both a column (--voltage {column!r}) and a constant (--voltage-v {mapping.voltage_v:g}); remove "
+            "the constant to use what the file has"
+        )
     complete = roles == {Role.VOLTAGE, Role.CURRENT} or (roles == {Role.CURRENT} and mapping.voltage_v is not None)
     if complete and any(_RMS.search(column.name) for column in mapping.roles.values()):
         raise UsageError(
