@@ -247,7 +247,7 @@ def test_names_and_figures_of_the_answer_fit_their_places(opened, width):
 
 
 def test_at_most_sixty_words_stand_before_the_first_dot(opened):
-    words = opened().evaluate(WORDS_BEFORE_THE_FIRST_DOT)
+    words = opened(question=QUESTION).evaluate(WORDS_BEFORE_THE_FIRST_DOT)
     assert 10 < len(words) <= 60, " ".join(words)
 
 

@@ -110,6 +110,7 @@ def test_an_interval_much_wider_than_the_means_is_cut_and_says_so(make_store):
     line = seen.shown[0].lines[0]
     assert line.cut == "above"
     assert line.high == 100
+    assert seen.intervals == "95 % interval, beyond the axis where it fades"
     assert max(other.at for shown in seen.shown for other in shown.lines) > 30, "the dots still use the axis"
     assert "1e+09" in line.title or "1,000,000,000" in line.title, "the text has the whole interval"
 

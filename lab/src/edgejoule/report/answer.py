@@ -102,8 +102,14 @@ def picture(answer: Answer, subject: str, subjects: Sequence[Level], conditions:
         folded=rows[_shown(rows) :],
         name_width=max(len(line.name) for row in rows for line in row.lines),
         worse=any(line.worse for row in rows for line in row.lines),
-        intervals=f"95 % interval{alone(r)}" if any(c.ci for row in answer.rows for c in row.ranking.cells) else "",
+        intervals=_intervals(r, [line for row in rows for line in row.lines]),
     )
+
+
+def _intervals(r: ResponseFinding, lines: Sequence[Line]) -> str:
+    if all(line.low is None for line in lines):
+        return ""
+    return f"95 % interval{alone(r)}{', beyond the axis where it fades' if any(line.cut for line in lines) else ''}"
 
 
 def _shown(items: Sequence[object]) -> int:
