@@ -8,26 +8,33 @@ import zlib
 _HEX = rb"<([0-9A-Fa-f]+)>"
 
 
-def pdf_text(pdf: bytes) -> str:
-    """The text of all pages in the order in which it is drawn."""
+def pdf_pages(pdf: bytes) -> list[str]:
+    """The text of each page in the order in which it is drawn, without that of its pictures."""
     objects = {int(n): body for n, body in re.findall(rb"(?<=\n)(\d+) 0 obj\n(.*?)\nendobj", pdf, re.DOTALL)}
     fonts = {
-        name: _characters(_stream(objects[int(re.search(rb"/ToUnicode (\d+)", objects[int(number)])[1])]))
+        name: _characters(_stream(objects[_reference(rb"ToUnicode", objects[int(number)])]))
         for name, number in re.findall(rb"/(F\d+) (\d+) 0 R", pdf)
     }
-    return "".join(_drawn(_stream(body), fonts) for body in objects.values() if b"/FlateDecode" in body)
+    pages = [body for body in objects.values() if re.search(rb"/Type /Page\b", body)]
+    return [_drawn(_stream(objects[_reference(rb"Contents", page)]), fonts) for page in pages]
+
+
+def _reference(key: bytes, body: bytes) -> int:
+    match = re.search(rb"/" + key + rb" (\d+) 0 R", body)
+    assert match is not None, key
+    return int(match[1])
 
 
 def _stream(body: bytes) -> bytes:
-    return zlib.decompress(re.search(rb"stream\r?\n(.*)\r?\nendstream", body, re.DOTALL)[1])
+    match = re.search(rb"stream\r?\n(.*)\r?\nendstream", body, re.DOTALL)
+    assert match is not None
+    return zlib.decompress(match[1])
 
 
 def _characters(cmap: bytes) -> dict[int, str]:
     """Glyph numbers to text. A ligature stands beside its letters in the page."""
-    table = {
-        int(glyph, 16): chr(int(code, 16))
-        for glyph, code in re.findall(rb"\n" + _HEX + rb" " + _HEX + rb"(?=\n)", cmap)
-    }
+    single = re.findall(rb"\n" + _HEX + rb" " + _HEX + rb"(?=\n)", cmap)
+    table = {int(glyph, 16): chr(int(code, 16)) for glyph, code in single}
     for first, last, code in re.findall(_HEX + rb" " + _HEX + rb" " + _HEX, cmap):
         table |= {int(first, 16) + i: chr(int(code, 16) + i) for i in range(int(last, 16) - int(first, 16) + 1)}
     return table
@@ -35,7 +42,8 @@ def _characters(cmap: bytes) -> dict[int, str]:
 
 def _drawn(content: bytes, fonts: dict[bytes, dict[int, str]]) -> str:
     text, font = "", dict[int, str]()
-    for name, shown, replaced in re.findall(rb"/(F\d+) [\d.]+ Tf|<([0-9A-Fa-f]+)> Tj|/ActualText \(([^)]*)\)", content):
+    operators = rb"/(F\d+) [\d.]+ Tf|<([0-9A-Fa-f]+)> Tj|/ActualText \(([^)]*)\)"
+    for name, shown, replaced in re.findall(operators, content):
         font = fonts.get(name, font)
         text += replaced.decode("latin-1")
         text += "".join(font.get(int(shown[i : i + 4], 16), "") for i in range(0, len(shown), 4))

@@ -6,7 +6,7 @@ import re
 import shutil
 
 import pytest
-from pdf_text import pdf_text
+from pdf_text import pdf_pages
 from playwright.sync_api import sync_playwright
 
 from edgejoule.findings import find
@@ -291,14 +291,14 @@ def test_the_first_printed_page_is_the_answer(opened):
     page = opened(question=QUESTION, method="counted")
     verdicts = page.locator(".answer .say").all_inner_texts()
     assert len(verdicts) == 3
-    printed = pdf_text(page.pdf(format="A4", page_ranges="1"))
+    printed = pdf_pages(page.pdf(format="A4"))[0]
     for text in (QUESTION, page.locator(".headline").inner_text(), *verdicts, page.locator(".footnote").inner_text()):
         assert squeezed(text) in printed
 
 
 def test_folded_tables_are_printed(opened):
     page = opened(method="counted", failed={7: "no space left"})
-    printed = pdf_text(page.pdf(format="A4"))
+    printed = "".join(pdf_pages(page.pdf(format="A4")))
     for table in page.locator("main details table").all():
         assert squeezed(table.locator("tbody tr").last.text_content()) in printed, table.locator(
             "caption"
@@ -312,12 +312,12 @@ def test_all_traces_are_printed(opened):
 
 
 def test_no_heading_is_the_last_of_its_printed_page(opened):
-    page = opened(threads=(1, 4), blocks=2, method="counted")
-    headings = {squeezed(text) for text in page.locator("main h2, main h3, main summary").all_inner_texts() if text}
-    pages = max(map(int, re.findall(rb"/Type /Pages\n/Count (\d+)", page.pdf(format="A4"))))
-    for number in range(1, pages + 1):
-        drawn = pdf_text(page.pdf(format="A4", page_ranges=str(number)))
-        assert not [text for text in headings if drawn.endswith(text)], number
+    page = opened(method="counted")
+    headings = tuple(squeezed(text) for text in page.locator("main h2, main h3, main summary").all_text_contents())
+    for height_mm in range(230, 300, 5):  # so that many places of the report come to the end of a page
+        pages = pdf_pages(page.pdf(width="210mm", height=f"{height_mm}mm"))
+        assert len(pages) > 5
+        assert not [text[-60:] for text in pages if text.endswith(headings)], height_mm
 
 
 def test_a_dark_screen_prints_dark_on_white(opened):
