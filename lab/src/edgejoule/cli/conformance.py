@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 import click
 from rich.progress import Progress
-from rich.table import Table
 
 from edgejoule.cli.common import Number, Options, console, echo_json, fail, json_option, messages, meter_option
+from edgejoule.cli.layout import print_rows
 from edgejoule.errors import MeterError, UsageError
 from edgejoule.meters.discovery import discover
 from edgejoule.testing import registry
@@ -135,7 +135,6 @@ def _print(
     fault_seeds: int,
     first: int,
 ) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     columns = (
         "meter",
         "known J",
@@ -146,12 +145,11 @@ def _print(
         "ideal",
         "injected: flagged of runs",
     )
-    for column in columns:
-        table.add_column(column, justify="left" if column in (columns[0], columns[-1]) else "right", overflow="fold")
+    rows = []
     for instrument, (clean, *faulty) in results:
         low, high = (f(outcome.known_j for outcome in clean.outcomes) for f in (min, max))
         perfect = ideal[instrument.name]
-        table.add_row(
+        row = (
             instrument.name,
             f"{low:.4g}-{high:.4g}",
             f"{clean.rms_error_rel:.3%}",
@@ -162,8 +160,9 @@ def _print(
             ", ".join(f"{each.fault}: {each.flagged}" for each in faulty)
             + (f"; wrong without a flag: {sum(each.wrong_unflagged for each in faulty)}" if faulty else ""),
         )
+        rows.append(row)
     out = console()
-    out.print(table)
+    print_rows(out, columns, rows, numeric=range(1, len(columns) - 1))
     out.print(f"\n{seeds} runs without and {fault_seeds} with each fault, seeds from {first}. Outside evidence:")
     for instrument, _ in results:
         out.print(f"  {instrument.name}: {instrument.evidence.sentence}", markup=False)

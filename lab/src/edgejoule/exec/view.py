@@ -14,7 +14,8 @@ from edgejoule.exec.verdict import half_width, share_words, verdict, wall_verdic
 from edgejoule.findings import Cell
 from edgejoule.findings.text import Unit, count, number, ratio, unit_for
 
-PIPE_WIDTH = 120
+PIPE_WIDTH = 120  # of the bars
+UNBOUNDED = 10_000
 _BAR_MIN, _LABEL_MIN = 10, 16
 _FLAGS_MAX = 5
 _PLACES_MAX = 6  # a mean's decimals beyond its uncertainty's, where its scatter is only rounding
@@ -49,14 +50,15 @@ class ResultColumn:
 
 def show(out: Console, result: Result) -> None:
     """Print everything but what the study said while it ran."""
-    width = out.width if out.is_terminal else PIPE_WIDTH
+    unbounded = out.width >= UNBOUNDED  # a pipe
+    width = PIPE_WIDTH if unbounded else out.width
     _show_bars(out, result, width)
-    _show_figures(out, result, width if out.is_terminal else 10_000)
-    _show_phases(out, result, width if out.is_terminal else 10_000)
+    _show_figures(out, result, UNBOUNDED if unbounded else width)
+    _show_phases(out, result, UNBOUNDED if unbounded else width)
     _show_notes(out, result)
     out.print()
     for sentence in filter(None, (verdict(result), wall_verdict(result))):
-        out.print(Text(sentence, style="bold"), soft_wrap=not out.is_terminal)
+        out.print(Text(sentence, style="bold"), soft_wrap=out.width >= UNBOUNDED)
 
 
 def _show_bars(out: Console, result: Result, width: int) -> None:
@@ -253,7 +255,7 @@ def _show_notes(out: Console, result: Result) -> None:
     if notes:
         out.print()
     for note in notes:
-        out.print(Text(note, style="yellow" if note.startswith("!") else ""), soft_wrap=not out.is_terminal)
+        out.print(Text(note, style="yellow" if note.startswith("!") else ""), soft_wrap=out.width >= UNBOUNDED)
 
 
 def _means_note(result: Result) -> Iterator[str]:

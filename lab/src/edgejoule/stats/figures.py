@@ -19,3 +19,11 @@ def p_value(p: float | None) -> str:
     if p is None:
         return ""
     return "< 0.0001" if p < 1e-4 else f"{p:.4f}"
+
+
+def p_text(p: float | None) -> str:
+    """Formats p in a sentence: p = 0.0123, p < 0.0001, no p."""
+    if p is None:
+        return "no p"
+    value = p_value(p)
+    return f"p {value}" if value.startswith("<") else f"p = {value}"

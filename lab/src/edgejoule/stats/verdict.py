@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from edgejoule.dictionary.responses import Better
 from edgejoule.stats.anova import AnovaRow
-from edgejoule.stats.figures import figure, p_value
+from edgejoule.stats.figures import figure, p_text
 from edgejoule.stats.model import AnalysisResult
 from edgejoule.stats.omnibus import Omnibus
 
@@ -36,8 +36,7 @@ def verdict(analysis: AnalysisResult) -> str:
 
 def _by_omnibus(analysis: AnalysisResult, omnibus: Omnibus) -> str:
     df = f"{omnibus.df1:g}" + (f", {omnibus.df2:.1f}" if omnibus.df2 is not None else "")
-    p = p_value(omnibus.p)
-    test = f"{omnibus.name}({df}) = {figure(omnibus.statistic)}, p {p if p.startswith('<') else f'= {p}'}"
+    test = f"{omnibus.name}({df}) = {figure(omnibus.statistic)}, {p_text(omnibus.p)}"
     groups = _listed(list(analysis.groups[0].levels), "and")
     if omnibus.p >= analysis.alpha:
         return _without_difference(
@@ -64,10 +63,10 @@ def _without_difference(analysis: AnalysisResult, text: str) -> str:
     equal = [pair for pair in analysis.pairs if pair.equivalent]
     if len(equal) == len(analysis.pairs):
         factors = _listed(list(analysis.groups[0].levels), "and")
-        p = p_value(max(pair.p_equivalent or 0.0 for pair in equal))
+        p = p_text(max(pair.p_equivalent or 0.0 for pair in equal))
         return (
             f"{response_text(analysis)} is equal {within} in {_all_groups(len(analysis.groups))} of {factors}: "
-            f"equivalence is shown at α = {analysis.alpha:.4g} (p {p if p.startswith('<') else f'= {p}'}; "
+            f"equivalence is shown at α = {analysis.alpha:.4g} ({p}; "
             f"n = {analysis.n})."
         )
     shown = f"{len(equal)} of {len(analysis.pairs)} pairs are" if equal else "no pair is"
