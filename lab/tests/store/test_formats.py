@@ -113,6 +113,17 @@ def test_a_later_format_is_refused(old_store: Path) -> None:
         )
 
 
+def test_a_spec_with_keys_of_a_later_version_is_refused(old_store: Path) -> None:
+    with sqlite3.connect(old_store) as db:
+        db.execute("UPDATE experiments SET spec_json = json_set(spec_json, '$.analysis.later', 1)")
+    with Store.open(old_store) as store:
+        message = (
+            r"experiment 1 \(.*\) was written by edgejoule 0.1.0; its spec has analysis.later, which this edgejoule"
+        )
+        with pytest.raises(StoreError, match=message):
+            store.experiments()
+
+
 def test_an_earlier_format_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "store.db") as db:
         db.executescript(f"CREATE TABLE others (x); PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 4")

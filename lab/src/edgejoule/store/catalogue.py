@@ -22,6 +22,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
+from edgejoule import __version__
 from edgejoule.errors import StoreError, UsageError
 from edgejoule.experiment.model import Level, Spec
 from edgejoule.experiment.plan import Addition, PlannedRun
@@ -647,7 +650,7 @@ class Store:
             id=row["id"],
             name=row["name"],
             question=row["question"],
-            spec=Spec.model_validate_json(row["spec_json"]),
+            spec=self._spec(row),
             spec_toml=row["spec_toml"],
             seed=row["seed"],
             created_realtime_ns=row["created_realtime_ns"],
@@ -656,6 +659,19 @@ class Store:
             environment=json.loads(row["environment_json"]),
             counts={row[0]: row[1] for row in counts},
         )
+
+    def _spec(self, row: sqlite3.Row) -> Spec:
+        """Raises StoreError for a spec with keys that another version of edgejoule knows."""
+        try:
+            return Spec.model_validate_json(row["spec_json"])
+        except ValidationError as error:
+            key = ".".join(str(part) for part in error.errors()[0]["loc"])
+            written = json.loads(row["environment_json"]).get("edgejoule")
+            by = f"edgejoule {written}" if written else "another edgejoule"
+            raise StoreError(
+                f"{self.path}: experiment {row['id']} ({row['name']}) was written by {by}; its spec has {key}, which "
+                f"this edgejoule {__version__} cannot read. Use the later one of both"
+            ) from error
 
     def runs(self, experiment_id: int) -> list[Run]:
         """All runs in the plan's order, without traces, events and histograms; of attempts the one that counts."""
