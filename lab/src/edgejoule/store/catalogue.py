@@ -24,7 +24,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from edgejoule import __version__
 from edgejoule.errors import StoreError, UsageError
 from edgejoule.experiment.model import Level, Spec
 from edgejoule.experiment.plan import Addition, PlannedRun
@@ -36,6 +35,7 @@ from edgejoule.store.formats import EXPERIMENTS_SCHEMA, READABLE, SCHEMA_VERSION
 from edgejoule.store.notes import NOTES_SCHEMA, Note, notes_of
 from edgejoule.store.recorder import TraceRecorder
 from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
+from edgejoule.version import __version__
 
 ADDED = "added"  # the additions among an experiment's notes
 APPLICATION_ID = 0x656A6F75  # "ejou", so that another program's SQLite file is not taken for a store
