@@ -234,6 +234,19 @@ def test_on_a_telephone_the_answer_begins_on_the_first_screen_and_nothing_is_cut
     assert page.evaluate(SHORTENED) == []
 
 
+LONG_LEVELS = (123_456_789_012_345, 234_567_890_123_456)
+
+
+def test_on_a_telephone_long_names_stand_above_their_dots(opened):
+    page = opened(390, databases=("sqlite",), threads=LONG_LEVELS, blocks=2, analysis=COMPARED, method="counted")
+    for line in page.locator(".answer .line").all():
+        name, dot = (line.locator(part).bounding_box() for part in (".who", ".dot"))
+        assert name["y"] + name["height"] <= dot["y"] + 2
+        assert dot["x"] >= line.bounding_box()["x"]
+    assert page.evaluate(SHORTENED) == []
+    assert page.evaluate(OUTSIDE) == []
+
+
 def test_on_a_telephone_no_meter_stands_above_the_answer(opened):
     page = opened(390)
     assert page.locator("#details aside").bounding_box()["y"] > page.locator(".footnote").bounding_box()["y"]
