@@ -138,7 +138,7 @@ def test_nothing_is_loaded_there(folder: Path, users_redis: UsersRedis) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (f'"redis.password" = "{PASSWORD}"', "name the place of its password by redis.password_env or"),
+        (f'"redis.password" = "{PASSWORD}"', "name the place of the password by redis.password_env or"),
         ("insertproportion = 0.1", "rows that a run inserts or deletes would be there for the next"),
         ("memory_limit_mb = 100", "memory_limit_mb is for what the study starts itself"),
         ('"redis.persistence" = "none"', "'persistence'; it is of servers that the study starts"),

@@ -7,6 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
+from edgejoule.cli.layout import print_rows, shared
 from edgejoule.cli.table_text import print_bare, print_table
 from edgejoule.findings.table import BREAK, CellMark, CellRole, Table, hole, plain, soft, strong
 from edgejoule.report.table_html import cell_html
@@ -81,3 +82,35 @@ def test_a_list_has_no_lines_and_loses_no_letter_where_it_is_narrow() -> None:
     print_bare(Console(file=out, width=16), table)
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     assert lines == ["     a", "run  µJ", "  1  device_", "     reads_per_", "     op", " 22  [/x]"]
+
+
+@pytest.mark.parametrize(
+    ("natural", "least", "width", "widths"),
+    [
+        ([5, 10, 50], [5, 8, 12], 80, [5, 10, 50]),
+        ([5, 10, 50], [5, 8, 12], 40, [5, 10, 21]),
+        ([5, 30, 50], [5, 8, 12], 40, [5, 15, 16]),
+        ([5, 30, 50], [5, 28, 12], 40, [5, 19, 12]),
+        ([5, 10], [5, 10], 10, [5, 6]),
+    ],
+)
+def test_columns_share_the_width_and_words_break_last(
+    natural: list[int], least: list[int], width: int, widths: list[int]
+) -> None:
+    assert shared(natural, least, width) == widths
+
+
+def test_columns_that_do_not_fit_are_omitted_and_named() -> None:
+    out = io.StringIO()
+    omitted = print_rows(
+        Console(file=out, width=30), ("run", "throughput", "latency", "remark"),
+        [("1", "120,000", "1.5", "other programs")], numeric=(0, 1, 2), omissible=(2, 1),
+    )  # fmt: skip
+    assert omitted == [1, 2]
+    assert [line.rstrip() for line in out.getvalue().splitlines()] == ["run  remark", "  1  other programs"]
+
+
+def test_a_word_longer_than_its_column_breaks_at_a_dot() -> None:
+    out = io.StringIO()
+    print_rows(Console(file=out, width=26), (), [("workloads.read.readproportion", "0.5")])
+    assert [line.rstrip() for line in out.getvalue().splitlines()] == ["workloads.read.        0.5", "readproportion"]

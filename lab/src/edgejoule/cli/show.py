@@ -17,7 +17,7 @@ from edgejoule.cli.table_text import print_bare, print_table
 from edgejoule.experiment.command import shown
 from edgejoule.findings import experiments, find, run_tables
 from edgejoule.findings.facts import circumstances
-from edgejoule.findings.text import listed
+from edgejoule.findings.text import count, listed
 from edgejoule.store import Experiment, Run, SeveralError, Store
 
 
@@ -82,10 +82,10 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
             return
         runs = opened.attempts(stored.id)
         if run_number is not None:
-            count = len(opened.runs(stored.id))
+            total = len(opened.runs(stored.id))
             runs = [run for run in runs if run.run_index == run_number - 1]
             if not runs:
-                raise click.BadParameter(f"the experiment has {count} runs", param_hint="--run")
+                raise click.BadParameter(f"the experiment has {total} runs", param_hint="--run")
         notes = opened.notes(stored.id)
         findings = find(opened, stored) if run_number is None and not as_json else None
         events = {run.id: opened.data(run).events for run in runs} if run_number else {}
@@ -145,7 +145,7 @@ def _print_run(run: Run, events: list[object]) -> None:
         f"run {run.run_index + 1}, block {run.block + 1}: " + ", ".join(f"{k} = {v}" for k, v in run.levels.items()),
         markup=False,
     )
-    counted = "" if run.is_command_alone else f"; {len(events)} database events"
+    counted = "" if run.is_command_alone else f"; {count(len(events), 'database event')}"
     out.print(f"status: {run.status}{f', {run.cause}' if run.cause else ''}{counted}", markup=False)
     if command := run.facts.get("command"):
         out.print(f"command: {shown(command['command'])}", markup=False)
@@ -153,6 +153,7 @@ def _print_run(run: Run, events: list[object]) -> None:
         out.print(circumstance, markup=False)
     for flag in run.flags:
         out.print(f"flag: {flag}", markup=False)
+    out.print()
     print_bare(out, run_tables.responses(run))
     if lines := run.facts.get("output", {}).get("last_lines"):
         out.print("\nthe output ends with:")

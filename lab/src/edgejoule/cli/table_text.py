@@ -35,6 +35,7 @@ def print_table(out: Console, table: Table) -> None:
         title_style="bold",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
+        show_edge=False,
         collapse_padding=True,
     )
     for index in kept:
