@@ -102,7 +102,7 @@ def with_lines(**tables: str) -> str:
             .replace("updateproportion", "insertproportion"),
             "s.toml:12: workloads.mixed.insertproportion: excludes fixed.redis.host (s.toml:7): rows that a run "
             "inserts or "
-            "deletes of a server that you run would be there for the next; set insertproportion = 0, or remove "
+            "deletes on a server that you run would be there for the next; set insertproportion = 0, or remove "
             "redis.host "
             "to let the study start redis",
         ),

@@ -139,9 +139,9 @@ def test_nothing_is_loaded_there(folder: Path, users_redis: UsersRedis) -> None:
     ("more", "message"),
     [
         (f'"redis.password" = "{PASSWORD}"', "name the place of the password by redis.password_env or"),
-        ("insertproportion = 0.1", "rows that a run inserts or deletes would be there for the next"),
+        ("insertproportion = 0.1", "would be there for the next; set insertproportion = 0, or remove redis.host"),
         ("memory_limit_mb = 100", "memory_limit_mb is for what the study starts itself"),
-        ('"redis.persistence" = "none"', "'persistence'; it is of servers that the study starts"),
+        ('"redis.persistence" = "none"', "redis.persistence: unknown option; it is of servers that the study starts"),
     ],
 )
 def test_what_only_a_server_of_the_study_takes_is_refused(

@@ -395,7 +395,7 @@ class External(Served):
     def check(self, *, keep_going: bool) -> None:
         """Rejects what would change the user's data, which nothing restores between runs."""
         run = self.run
-        host, yours = f"{run.adapter}.{HOST}", "of a server that you run"
+        host, yours = f"{run.adapter}.{HOST}", "on a server that you run"
         if SECRET in run.options:
             named = f"{run.adapter}.{SECRET}_env or {run.adapter}.{SECRET}_file"
             why = f"what an experiment says is stored; name the place of the password by {named}"
