@@ -41,8 +41,10 @@ def test_a_missing_program_is_refused(form: str, reason: str, tmp_path: Path) ->
     assert "two" in done.stderr or "Database.is_there" in done.stderr
 
 
-def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:
-    assert judged(tmp_path, PYTEST.format(kind="pytest.xfail", reason="known")).returncode == 0
+def test_an_expected_failure_is_refused(tmp_path: Path) -> None:
+    done = judged(tmp_path, PYTEST.format(kind="pytest.xfail", reason="known"))
+    assert done.returncode == 1
+    assert "known" in done.stderr
 
 
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:

@@ -328,9 +328,10 @@ struct lunar_cursor {
  * E_BUSY (another handle took the volume over, see lunar_mount), E_FAILED (the handle has failed, see the top), E_IO,
  * E_CORRUPT (a page that it read is damaged), and E_TXN (the transaction was lost, see lunar_begin). */
 
-/* The last request that the device failed in or since lunar_mount. *sector: its first sector; of a flush 0. */
+/* The last request that the device failed in or since lunar_mount. *sector: its first sector; of a flush 0. sector may
+ * be NULL. */
 static inline enum lunar_request lunar_failed_request(const struct lunar* db, uint32_t* sector) {
-  *sector = db->failed_sector;
+  if (sector) *sector = db->failed_sector;
   return (enum lunar_request)db->failed_request;
 }
 

@@ -96,7 +96,8 @@ class Trial {
   bool names_the_request() {
     std::uint32_t sector = 0;
     const lunar_request request = lunar_failed_request(&world.db, &sector);
-    return request == world.device.failed_request && sector == world.device.failed_sector;
+    return request == world.device.failed_request && sector == world.device.failed_sector &&
+           request == lunar_failed_request(&world.db, nullptr);
   }
 
   void judge(int error, const std::vector<State>& before) {
