@@ -24,6 +24,7 @@ from edgejoule.cli.main import main
 from edgejoule.eco import sweep as sweeps
 from edgejoule.eco.pictures import draw, front_of, lines_of
 from edgejoule.errors import DataError, SweepError, UsageError
+from edgejoule.extras import install_command
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -312,7 +313,7 @@ def test_a_scheduler_needs_dask_and_this_machine_does_not(folder: Path, monkeypa
     monkeypatch.setitem(sys.modules, "distributed", None)
     refused = command(folder, "--scheduler", "tcp://127.0.0.1:1")
     assert refused.exit_code != 0
-    assert "pip install edgejoule[distributed]" in refused.output
+    assert install_command("distributed") in refused.output
     assert command(folder).exit_code == 0
 
 
@@ -322,7 +323,7 @@ def test_a_sweep_with_pictures_needs_matplotlib_before_it_simulates(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = command(folder)
     assert result.exit_code != 0
-    assert "pictures need matplotlib: pip install edgejoule[sweeps]" in result.output
+    assert f"pictures need matplotlib: {install_command('sweeps')}" in result.output
     assert not (folder / "out/points.jsonl").exists()
 
 

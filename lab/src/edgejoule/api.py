@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from edgejoule.dictionary.responses import is_energy, nearest
 from edgejoule.errors import DataError, UsageError
 from edgejoule.experiment.model import Level
+from edgejoule.extras import install_command
 from edgejoule.findings import Findings, ResponseFinding, find
 from edgejoule.store import Experiment, Run, Store
 
@@ -33,7 +34,7 @@ def open_store(path: str | Path | None = None) -> ResultStore:
     try:
         import pandas  # noqa: F401 - reported here, before the first data frame
     except ImportError as error:
-        raise ImportError("edgejoule.open_store needs pandas: pip install 'edgejoule[pandas]'") from error
+        raise ImportError(f"edgejoule.open_store needs pandas: {install_command('pandas')}") from error
     return ResultStore(Path(path or os.environ.get("EDGEJOULE_STORE") or "results/store.db"))
 
 

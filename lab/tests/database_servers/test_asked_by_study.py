@@ -119,7 +119,7 @@ def test_a_study_of_a_server_whose_python_package_is_missing_names_the_extra(
     monkeypatch.setattr(f"edgejoule.database_servers.{database}.program", lambda name: "/bin/true")
     adapters.cache_clear()
     try:
-        with pytest.raises(UsageError, match=rf"package {package} is missing: pip install edgejoule\[servers\]"):
+        with pytest.raises(UsageError, match=rf"package {package} is missing: .*pip install -e .*\[servers\]"):
             check_plan(*plan_of(database))
         _, (run,) = plan_of(database, **{f"{database}.host": "127.0.0.1"})
         assert "package" not in str(system_of(run).missing()), "the driver alone asks a server that the user runs"

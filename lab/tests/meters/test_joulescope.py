@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from edgejoule.errors import MeterError, UsageError
+from edgejoule.extras import install_command
 from edgejoule.meters.base import Meter, ValueKind
 from edgejoule.meters.plugins.joulescope import Joulescope
 from edgejoule.testing.examine import examine, run_once
@@ -43,10 +44,10 @@ def test_follows_the_contract_and_declines_with_a_message() -> None:
 
 def test_without_the_library_it_declines_with_the_fix() -> None:
     def missing() -> Library:
-        raise MeterError("pyjoulescope_driver is missing: pip install edgejoule[joulescope]")
+        raise MeterError(f"pyjoulescope_driver is missing: {install_command('joulescope')}")
 
     result = Joulescope(make_driver=missing).probe()
-    assert (result.available, result.fix) == (False, "pip install edgejoule[joulescope]")
+    assert (result.available, result.fix) == (False, install_command("joulescope"))
 
 
 def test_totals_are_on_the_clock_of_the_instrument() -> None:

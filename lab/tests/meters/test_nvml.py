@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgejoule.errors import MeterError, UsageError
+from edgejoule.extras import install_command
 from edgejoule.meters.base import Domain, Meter, ValueKind
 from edgejoule.meters.plugins.nvml import Nvml
 from edgejoule.testing.instruments.nvml import EmulatedLibrary
@@ -100,4 +101,4 @@ def test_the_emulation_has_the_names_of_the_real_package() -> None:
 
 def test_without_the_package_the_message_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pynvml", None)
-    assert Nvml(0).probe().fix == "pip install edgejoule[nvml]"
+    assert Nvml(0).probe().fix == install_command("nvml")

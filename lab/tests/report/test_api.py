@@ -20,6 +20,7 @@ from edgejoule import open_store
 from edgejoule.api import ExperimentResults
 from edgejoule.errors import DataError, StoreError, UsageError
 from edgejoule.experiment.plan import cells
+from edgejoule.extras import install_command
 from edgejoule.findings import find
 from edgejoule.store import Store
 
@@ -198,7 +199,7 @@ def test_the_pages_program_runs(page_folder: Path) -> None:
 def test_without_pandas_the_message_has_the_command(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store = make_store(**SMALL)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=re.escape("pip install 'edgejoule[pandas]'")):
+    with pytest.raises(ImportError, match=re.escape(install_command("pandas"))):
         open_store(store.path)
 
 

@@ -37,7 +37,7 @@ Examples:
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Simulate on the Dask cluster of this scheduler (pip install edgejoule[distributed]).",
+    help="Simulate on the Dask cluster of this scheduler. Needs the extra `distributed`.",
 )
 @click.option(
     "--workers", type=click.IntRange(1), help="Simulations at a time on this machine; default: the number of cores."
@@ -48,7 +48,7 @@ Examples:
     type=click.Path(path_type=Path),
     help="The program; default: build/bin/eco-sim, else eco-sim on the PATH.",
 )
-@click.option("--parquet", is_flag=True, help="Also write rows.parquet. Needs pyarrow: pip install edgejoule[parquet].")
+@click.option("--parquet", is_flag=True, help="Also write rows.parquet. Needs the extra `parquet`.")
 @click.option("--dry-run", is_flag=True, help="Print the number of simulations; simulate nothing.")
 def sweep(
     spec: Path,

@@ -48,8 +48,7 @@ from edgejoule.store import Experiment, Run, Store
     "--parquet",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the table of --csv to a Parquet file; with --samples the power samples. Needs pyarrow: "
-    "pip install edgejoule[parquet].",
+    help="Write the table of --csv to a Parquet file; with --samples the power samples. Needs the extra `parquet`.",
 )
 @click.option(
     "--bundle",

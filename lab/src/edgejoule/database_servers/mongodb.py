@@ -25,6 +25,7 @@ from edgejoule.database_servers.server import (
     program,
 )
 from edgejoule.errors import UsageError
+from edgejoule.extras import install_command
 
 ANSWER_S = 15.0
 START_ANSWER_S = 2.0  # during the start, so that a server that has ended is noticed between two requests
@@ -77,9 +78,7 @@ class MongoDB(DatabaseServer):
         if not mongod and not stand_in.available:
             return Installation(False, why=f"{_MISSING}; a stand-in for tests: {stand_in.why}", fix="make servers")
         if importlib.util.find_spec("pymongo") is None:
-            return Installation(
-                False, why="the Python package pymongo is missing", fix="pip install edgejoule[servers]"
-            )
+            return Installation(False, why="the Python package pymongo is missing", fix=install_command("servers"))
         if mongod:
             return Installation(True, _version_of(mongod))
         return Installation(True, _stand_in_version(stand_in), summary=_STAND_IN_SUMMARY)

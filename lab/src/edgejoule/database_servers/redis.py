@@ -25,6 +25,7 @@ from edgejoule.database_servers.server import (
     program,
 )
 from edgejoule.errors import DatabaseError
+from edgejoule.extras import install_command
 
 if TYPE_CHECKING:
     import redis
@@ -74,7 +75,7 @@ class Redis(DatabaseServer):
         if program("redis-server") is None:
             return Installation(False, why="redis-server is not installed", fix="make servers")
         if importlib.util.find_spec("redis") is None:
-            return Installation(False, why="the Python package redis is missing", fix="pip install edgejoule[servers]")
+            return Installation(False, why="the Python package redis is missing", fix=install_command("servers"))
         return Installation(True, _version_of(program("redis-server") or ""))
 
     def prepare(self) -> None:

@@ -27,6 +27,7 @@ from typing import Any
 
 from edgejoule.eco.sweep import Level, Row, Sweep
 from edgejoule.errors import SweepError, UsageError
+from edgejoule.extras import install_command
 
 _KEYS = {"file", "title", "kind", "x", "y", "server", "relative_to", "where", "label", "policies"}
 _STYLES = {  # colours that the colour-blind can distinguish; each policy has the same one in every picture
@@ -187,7 +188,7 @@ def load_matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError as error:
-        raise UsageError("pictures need matplotlib: pip install edgejoule[sweeps]") from error
+        raise UsageError(f"pictures need matplotlib: {install_command('sweeps')}") from error
     return matplotlib
 
 

@@ -43,6 +43,7 @@ import tomli_w
 from edgejoule import toml_text
 from edgejoule.eco.federation.leftovers import new_folder
 from edgejoule.errors import BusyError, DataError, SweepError, UsageError
+from edgejoule.extras import install_command
 
 Level = str | float | bool
 Row = dict[str, Level]
@@ -256,7 +257,7 @@ def dask_executor(scheduler: str) -> Iterator[Executor]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise UsageError("--scheduler needs Dask: pip install edgejoule[distributed]") from error
+        raise UsageError(f"--scheduler needs Dask: {install_command('distributed')}") from error
     try:
         client = Client(scheduler, timeout=SCHEDULER_ANSWER_S)
     except OSError as error:
@@ -315,5 +316,5 @@ def write_parquet(file: Path, rows: list[Row]) -> None:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise UsageError("Parquet needs pyarrow: pip install edgejoule[parquet]") from error
+        raise UsageError(f"Parquet needs pyarrow: {install_command('parquet')}") from error
     parquet.write_table(pyarrow.Table.from_pylist(rows), file)

@@ -16,6 +16,7 @@ import numpy as np
 
 from edgejoule.errors import DataError, StoreError, UsageError
 from edgejoule.export.runs_table import RunsColumn
+from edgejoule.extras import install_command
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.trace import Trace
 from edgejoule.store import Experiment, Run, Store, StoredTrace
@@ -68,7 +69,7 @@ def _pyarrow() -> Any:
         import pyarrow.parquet
     except ImportError:
         raise UsageError(
-            "--parquet: pyarrow is missing: pip install edgejoule[parquet]; --csv, --jsonl and --samples need nothing"
+            f"--parquet: pyarrow is missing: {install_command('parquet')}; --csv, --jsonl and --samples need nothing"
         ) from None
     return pyarrow
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
 from edgejoule.errors import MeterError
+from edgejoule.extras import install_command
 
 BYTES_MAX = 1 << 16  # of one read: what a kernel keeps of a port
 
@@ -49,7 +50,7 @@ def open_port(name: str, settings: PortSettings) -> Port:
     """Open a serial port. Raises MeterError with the fix: no pyserial, no such port, no permission, in use."""
     serial = _pyserial()
     if serial is None:
-        raise MeterError("pyserial is missing: pip install edgejoule[serial]")
+        raise MeterError(f"pyserial is missing: {install_command('serial')}")
     try:
         port = serial.Serial(
             name,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from edgejoule.errors import MeterError
+from edgejoule.extras import install_command
 from edgejoule.meters.plugins.modbus.link import TIMEOUT_S, ModbusClient, pymodbus_clients
 from edgejoule.meters.plugins.modbus.meter import ModbusMeter
 from edgejoule.meters.plugins.modbus.profile import ModbusProfile
@@ -65,7 +66,7 @@ def wired_client(pzem: Pzem, profile: ModbusProfile) -> ModbusClient:
     """pymodbus's RTU client with its wire to the emulated instrument. Raises MeterError without pymodbus."""
     modbus: Any = pymodbus_clients()
     if modbus is None:
-        raise MeterError("pymodbus is missing: pip install edgejoule[modbus]")
+        raise MeterError(f"pymodbus is missing: {install_command('modbus')}")
     wire: list[bytes] = []
 
     class Wired(modbus.ModbusSerialClient):  # type: ignore[misc]  # an optional library's class

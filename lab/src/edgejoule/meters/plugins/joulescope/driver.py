@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from edgejoule.errors import MeterError
+from edgejoule.extras import install_command
 
 Message = Mapping[str, Any]
 Hear = Callable[[str, Message], None]
@@ -49,7 +50,7 @@ def make_driver() -> JoulescopeDriver:
     try:
         module = importlib.import_module("pyjoulescope_driver")
     except ImportError:
-        raise MeterError("pyjoulescope_driver is missing: pip install edgejoule[joulescope]") from None
+        raise MeterError(f"pyjoulescope_driver is missing: {install_command('joulescope')}") from None
     try:
         return cast(JoulescopeDriver, module.Driver())
     except Exception as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from edgejoule.errors import MeterError
+from edgejoule.extras import install_command
 from edgejoule.meters.plugins.modbus.profile import ModbusProfile
 from edgejoule.meters.transport.serialport import has_pyserial
 
@@ -41,12 +42,12 @@ def make_client(profile: ModbusProfile, host: str | None, tcp_port: int, port: s
     """A client, not connected. Raises MeterError without pymodbus or pyserial."""
     modbus = pymodbus_clients()
     if modbus is None:
-        raise MeterError("pymodbus is missing: pip install edgejoule[modbus]")
+        raise MeterError(f"pymodbus is missing: {install_command('modbus')}")
     if host is not None:
         client: ModbusClient = modbus.ModbusTcpClient(host, port=tcp_port, timeout=TIMEOUT_S, retries=0)
         return client
     if not has_pyserial():
-        raise MeterError("pyserial is missing: pip install edgejoule[modbus]")
+        raise MeterError(f"pyserial is missing: {install_command('modbus')}")
     settings = profile.port
     serial: ModbusClient = modbus.ModbusSerialClient(
         port,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from edgejoule.errors import MeterError, UsageError
+from edgejoule.extras import install_command
 from edgejoule.meters.base import Availability, Channel, Method, Sample, ValueKind
 from edgejoule.meters.plugins.modbus.link import MakeClient, ModbusClient, make_client, pymodbus_clients, read_registers
 from edgejoule.meters.plugins.modbus.profile import PROFILES, ModbusChannel, ModbusProfile
@@ -48,7 +49,7 @@ class ModbusMeter:
     def probe(self) -> Availability:
         """Available when host or port is named: no request is sent for the check."""
         if self._make_client is make_client and pymodbus_clients() is None:
-            return Availability(False, "pymodbus is missing", "pip install edgejoule[modbus]")
+            return Availability(False, "pymodbus is missing", install_command("modbus"))
         if self._place is None:
             fix = 'name one: modbus = { host = "192.0.2.7", profile = "sdm630" } or { port = "/dev/ttyUSB0" }'
             return Availability(False, "no host and no serial port is named", fix)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from edgejoule.errors import MeterError
+from edgejoule.extras import install_command
 from edgejoule.meters.plugins.monsoon.protocol import PACKET_BYTES, PRODUCT, VENDOR
 
 _GET, _SET = 0xC0, 0x40  # vendor requests to the device
@@ -143,4 +144,4 @@ def _core() -> Any:
     try:
         return importlib.import_module("usb.core")
     except ImportError:
-        raise MeterError("pyusb is missing: pip install edgejoule[monsoon]") from None
+        raise MeterError(f"pyusb is missing: {install_command('monsoon')}") from None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from edgejoule.errors import MeterError, UsageError
+from edgejoule.extras import install_command
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.options import comma_separated
 
@@ -60,7 +61,7 @@ class Nvml:
         """Available when the library answers and the cards that were named are there."""
         library = self._imported()
         if library is None:
-            return Availability(False, "the package nvidia-ml-py is missing", "pip install edgejoule[nvml]")
+            return Availability(False, "the package nvidia-ml-py is missing", install_command("nvml"))
         try:
             library.nvmlInit()
         except library.NVMLError as error:

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from edgejoule.errors import DataError, MeterError, UsageError
+from edgejoule.extras import install_command
 from edgejoule.meters.base import Availability, Block, ValueKind
 from edgejoule.meters.means import Means
 from edgejoule.meters.plugins.ppk2 import protocol
@@ -90,7 +91,7 @@ class Ppk2(StreamingMeter[Port, bytes]):
     def probe(self) -> Availability:
         """Available when the kit is plugged in and the voltage known; its port is not opened."""
         if not has_pyserial() and self._open_port is open_port:
-            return Availability(False, "pyserial is missing", "pip install edgejoule[ppk2]")
+            return Availability(False, "pyserial is missing", install_command("ppk2"))
         name = self._place()
         if name is None:
             return Availability(False, "no Power Profiler Kit II is plugged in", "connect its port USB DATA/POWER")

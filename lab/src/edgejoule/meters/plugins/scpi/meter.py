@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from edgejoule.errors import MeterError, UsageError
+from edgejoule.extras import install_command
 from edgejoule.meters.base import Availability, Channel, Method, Sample
 from edgejoule.meters.plugins.scpi.profile import PROFILES, ScpiProfile
 from edgejoule.meters.toml_profile import named_profile
@@ -58,7 +59,7 @@ class ScpiMeter:
             fix = f'name one: scpi = {{ host = "192.0.2.7", profile = "{self.profile.name}" }} or {{ port = ... }}'
             return Availability(False, "no host and no serial port is named", fix)
         if self._host is None and not has_pyserial() and self._open_port is open_port:
-            return Availability(False, "pyserial is missing", "pip install edgejoule[serial]")
+            return Availability(False, "pyserial is missing", install_command("serial"))
         return Availability(True, f"{self.profile.instrument} expected at {self._place}")
 
     def describe(self) -> str:

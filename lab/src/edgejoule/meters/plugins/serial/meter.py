@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgejoule.errors import MeterError, UsageError
+from edgejoule.extras import install_command
 from edgejoule.meters.base import Availability, Block, Channel, Clock, Domain, Method, Sample, ValueKind
 from edgejoule.meters.means import Means
 from edgejoule.meters.plugins.serial.decode import Decoded, Decoder
@@ -57,7 +58,7 @@ class SerialMeter:
     def probe(self) -> Availability:
         """Available when a port is named: no port is opened for the check."""
         if not has_pyserial() and self._open_port is open_port:
-            return Availability(False, "pyserial is missing", "pip install edgejoule[serial]")
+            return Availability(False, "pyserial is missing", install_command("serial"))
         if self._name is None:
             fix = f'name them: serial = {{ port = "/dev/ttyUSB0", profile = "{self.profile.name}" }}'
             return Availability(False, "no serial port is named (a port is not opened on suspicion)", fix)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from edgejoule.errors import MeterError, UsageError
+from edgejoule.extras import install_command
 from edgejoule.meters.base import Availability, Channel, Domain, Method, Sample, ValueKind
 from edgejoule.meters.plugins.um25c.protocol import REQUEST, Um25cModel, Um25cReading, split
 from edgejoule.meters.transport.serialport import BYTES_MAX, OpenPort, Port, PortSettings, has_pyserial, open_port
@@ -52,7 +53,7 @@ class Um25c:
     def probe(self) -> Availability:
         """Available when a port is named: no port is opened for the check."""
         if not has_pyserial() and self._open_port is open_port:
-            return Availability(False, "pyserial is missing", "pip install edgejoule[serial]")
+            return Availability(False, "pyserial is missing", install_command("serial"))
         if self._name is None:
             fix = 'name it: um25c = { port = "/dev/rfcomm0" }'
             return Availability(False, "no port is named (a tester cannot be recognised without opening it)", fix)
