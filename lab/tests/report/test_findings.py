@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from edgejoule.dictionary.responses import RESPONSES
 from edgejoule.findings import Findings, ResponseFinding, find
 from edgejoule.findings.facts import circumstances
 from edgejoule.findings.verdict import caveats
@@ -340,6 +341,71 @@ def test_databases_of_one_class_that_sync_differently_are_reported(make_store):
 @pytest.mark.parametrize("syncs", [{}, {"sqlite": 0.0, "leveldb": 0.09}, {"sqlite": 1.0, "rocksdb": 1.1}])
 def test_databases_that_sync_alike_or_do_not_count_syncs_need_no_message(make_store, syncs):
     assert not any("Syncs" in c for c in findings_of(make_store, syncs=syncs).caveats)
+
+
+SYNCS = {"workloads": ("write",), "analysis": 'responses = ["syncs_per_write"]'}
+
+
+def test_counts_that_are_constant_are_compared_exactly(make_store):
+    findings = findings_of(make_store, **SYNCS, syncs={"sqlite": 2.0, "leveldb": 1.0, "rocksdb": 1.0})
+    assert findings.headline == (
+        "Lowest syncs of the database for each write with leveldb or rocksdb (equal): 1.00; 2.0× as much with sqlite; "
+        "exact."
+    )
+    (row,) = findings.answer.rows
+    assert row.verdict == "leveldb or rocksdb (equal); sqlite 2.0× (exact)"
+    assert row.best == ("leveldb", "rocksdb")
+    assert findings.answer.footnote.startswith("Counts are constant in each cell and compared exactly. 15 runs")
+    assert [s.text for s in findings.verdict] == []
+    assert [(c.other, c.ratio, c.ci, c.differs, c.exact) for c in row.ranking.contrasts] == [
+        ("rocksdb", 1.0, None, False, True),
+        ("sqlite", 2.0, None, True, True),
+    ]
+    assert not any("replications are identical" in caveat for caveat in findings.caveats)
+
+
+def test_constant_counts_of_several_conditions_are_compared_exactly(make_store):
+    fields = {"databases": ("sqlite", "leveldb"), "analysis": 'responses = ["syncs_per_write"]'}
+    findings = findings_of(make_store, **fields, syncs={"sqlite": 3.0, "leveldb": 1.0})
+    assert findings.headline == (
+        "Lowest syncs of the database for each write in all 3 workloads: leveldb; sqlite 3.0× (exact)."
+    )
+
+
+def test_counts_that_are_equal_and_constant_are_equal(make_store):
+    fields = SYNCS | {"databases": ("sqlite", "leveldb")}
+    findings = findings_of(make_store, **fields, syncs={"sqlite": 1.0, "leveldb": 1.0})
+    assert findings.headline == "Syncs of the database for each write: equal (exact) with sqlite and leveldb."
+    assert findings.answer.rows[0].verdict == "equal (exact)"
+
+
+def test_a_count_that_is_none_has_no_ratio_and_is_compared_by_the_difference(make_store):
+    fields = SYNCS | {"databases": ("sqlite", "leveldb")}
+    findings = findings_of(make_store, **fields, syncs={"sqlite": 1.0, "leveldb": 0.0})
+    assert findings.headline == (
+        "Lowest syncs of the database for each write with leveldb: 0; 1.00 more with sqlite; exact."
+    )
+    assert findings.answer.rows[0].verdict == "leveldb; sqlite worse (exact)"
+
+
+def test_one_run_a_cell_and_constants_that_are_no_counts_are_not_compared_exactly(make_store):
+    fields = SYNCS | {"databases": ("sqlite", "leveldb"), "syncs": {"sqlite": 2.0, "leveldb": 1.0}}
+    assert "each cell has one run" in findings_of(make_store, **fields, blocks=1).headline
+    share = 'responses = ["target_share"]'
+    shares = findings_of(make_store, **(fields | {"analysis": share}), target_ops_s=60_000, reached={"sqlite": 0.5})
+    assert "replications are identical" in shares.headline
+
+
+@pytest.mark.parametrize(
+    ("name", "counted"),
+    [
+        ("syncs_per_write", True), ("device_flushes_per_op", True), ("device_write_bytes", True),
+        ("process_write_bytes@a", True), ("active_s", False), ("read_latency_us_p99", False), ("energy_j", False),
+        ("target_share", False), ("failure_share", False), ("driver_share", False),
+    ],
+)  # fmt: skip
+def test_counts_are_distinguished_from_measurements(name, counted):
+    assert RESPONSES[name].is_count is counted
 
 
 TWO_FACTORS = {

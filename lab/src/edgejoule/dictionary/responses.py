@@ -38,6 +38,12 @@ class Response:
     values: Values
     is_energy: bool = False
 
+    @property
+    def is_count(self) -> bool:
+        """Is it a count, or a count per operation? The runs of a cell can then agree exactly."""
+        counted = self.unit == "1" and self.values is Values.AMOUNT and "_share" not in self.name
+        return counted or self.unit in ("byte", "compactions")
+
 
 def _fixed() -> list[Response]:
     low, high, none = Better.LOWER, Better.HIGHER, Better.NEITHER

@@ -45,6 +45,8 @@ def _method(r: ResponseFinding | None) -> str:
         parts.append(f"energy is {r.method}" if r.method != MIXED else "energies have different methods")
     if r.min_ratio is not None:
         parts.append(f"ratios below {ratio(r.min_ratio)}× are not resolved")
+    elif r.exact:
+        parts.append("counts are constant in each cell and compared exactly")
     elif any(c.differs is not None for k in r.rankings for c in k.contrasts):
         parts.append(f"tested at α = {r.alpha:.4g}")
     text = "; ".join(parts)

@@ -65,7 +65,9 @@ def respond(
         cells = (_alone(cells[0], runs, values, scale, plan.first_stage),)
     rankings: tuple[Ranking, ...] = ()
     if analysed:
+        counted = judged and known.is_count and not plan.between_looks
         rankings = tuple(_ranking(c, cells, parts, design, known.better, judged, alpha) for c in design.conditions)
+        rankings = tuple(_with_constants(k, design.subject, known.better) if counted else k for k in rankings)
     return ResponseFinding(
         name=name, label=known.label, unit=known.unit, better=known.better, is_energy=known.is_energy, method=method,
         scale=str(scale), alpha=alpha, min_ratio=resolved,
@@ -313,6 +315,23 @@ def _contrast(
         *names, ratio, ci, pair.difference if ci is None else None, pair.ci if ci is None else None, pair.p_adj,
         pair.significant if judged else None, model_bound=bound and judged,
         equivalent=pair.equivalent if judged else None,
+    )  # fmt: skip
+
+
+def _with_constants(k: Ranking, subject: str, better: Better) -> Ranking:
+    """Compares counts that are constant in every cell exactly. They have no error, so no test can."""
+    if any(c.differs is not None for c in k.contrasts) or any(c.n < 2 or c.minimum != c.maximum for c in k.cells):
+        return k
+    return replace(k, contrasts=tuple(_exactly(k.cells[0], c, subject, better) for c in k.cells[1:]))
+
+
+def _exactly(best: Cell, other: Cell, subject: str, better: Better) -> Contrast:
+    assert best.minimum is not None
+    assert other.minimum is not None
+    difference = other.minimum - best.minimum
+    return Contrast(
+        best.levels[subject], other.levels[subject], _plain_ratio(best, other, better) if difference else 1.0, None,
+        difference, None, None, difference != 0, model_bound=False, equivalent=difference == 0, exact=True,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from edgejoule.dictionary.responses import Better
 from edgejoule.experiment.model import Level
 from edgejoule.findings.design import Layout, label
-from edgejoule.findings.effects import most_text, what_text
+from edgejoule.findings.effects import EXACT, most_text, what_text
 from edgejoule.findings.level_names import capital, counted_levels, level_text, names
 from edgejoule.findings.model import Cell, Contrast, Ranking, ResponseFinding
 from edgejoule.findings.rates import without_reached
@@ -46,13 +46,17 @@ def _verdicts(k: Ranking, r: ResponseFinding, design: Layout) -> list[str]:
     if all(c.differs is None for c in k.contrasts):
         return [f"{best} {'highest' if r.better is Better.HIGHER else 'lowest'}, not tested", "not tested"]
     if k.equal:
-        return [f"equal {within_margin(r)}"]
+        return [f"equal {EXACT if k.exact else within_margin(r)}"]
     if not k.behind:
         return ["undecided"]
     leaders = best_levels(k, design)
-    tie = " (tie)" if len(leaders) > 1 else ""
-    heads = [f"{named}{tie}" for named in (leaders_text(leaders, design), counted_levels(factor, len(leaders)))]
+    heads = [f"{named}{_tie(k)}" for named in (leaders_text(leaders, design), counted_levels(factor, len(leaders)))]
     return [f"{head}{tail}" for head in heads for tail in (*_behind(k, r, factor), "")]
+
+
+def _tie(k: Ranking) -> str:
+    """Marks several levels that may be the best."""
+    return "" if len(k.behind) == len(k.contrasts) else " (equal)" if k.exact else " (tie)"
 
 
 def leaders_text(leaders: Sequence[Level], design: Layout) -> str:
@@ -63,8 +67,10 @@ def leaders_text(leaders: Sequence[Level], design: Layout) -> str:
 def _behind(k: Ranking, r: ResponseFinding, factor: str) -> list[str]:
     """Returns the levels behind the best with their ratios, then only the range of the ratios."""
     lower = " lower" if r.better is Better.HIGHER else ""
+    lower += f" {EXACT}" if k.exact else ""
     if any(c.ratio is None for c in k.behind):
-        return [f"; {names(factor, [c.other for c in k.behind])} worse", f"; {count(len(k.behind), 'other')} worse"]
+        worse = f"worse {EXACT}" if k.exact else "worse"
+        return [f"; {names(factor, [c.other for c in k.behind])} {worse}", f"; {count(len(k.behind), 'other')} {worse}"]
     each = ", ".join(f"{names(factor, [c.other])} {times_text(c.ratio or 1)}" for c in k.behind)
     return [f"; {each}{lower}", f"; {count(len(k.behind), 'other')} {_range(k.behind)}{lower}"]
 
@@ -96,6 +102,8 @@ def _why_empty(cells: Sequence[Cell]) -> str:
 
 def within_margin(r: ResponseFinding) -> str:
     """Returns the declared margin of equivalence: within 5 %."""
+    if r.exact:
+        return EXACT
     margin = next(p.analysis.margin for p in r.parts if p.analysis)
     assert margin is not None, "groups are equal within a declared margin only"
     return margin_text(margin, log=r.scale == "log")
@@ -151,8 +159,9 @@ def _same_best(ranked: Sequence[Ranking], r: ResponseFinding, design: Layout) ->
         if all(c.ratio is not None for c in own)
     ]  # fmt: skip
     lower = " lower" if r.better is Better.HIGHER else ""
+    lower += f" {EXACT}" if r.exact else ""
     return {
-        "leaders": leaders_text(leaders, design), "tie": " (tie)" if len(leaders) > 1 else "",
+        "leaders": leaders_text(leaders, design), "tie": _tie(ranked[0]),
         "count": counted_levels(design.subject, len(leaders)),
         "others": f"{', '.join(others)}{lower}" if others and len(others) == len(behind) else None,
     }  # fmt: skip

@@ -28,6 +28,7 @@ from edgejoule.stats import AnalysisResult
 from edgejoule.stats.anova import AnovaRow
 from edgejoule.stats.verdict import margin_text
 
+EXACT = "(exact)"  # behind "equal", where counts have neither margin nor interval
 _TETRAD_LEVELS_MAX = 30  # levels of a factor; tetrads of larger interactions are not computed
 
 Levels = Mapping[str, Sequence[Level]]
@@ -48,7 +49,7 @@ def level_forms(k: Ranking, r: ResponseFinding, factor: str) -> list[str]:
     assert best.mean is not None
     others = [_of_contrast(c, unit.scale, unit.symbol) for c in k.contrasts]
     margin = next((p.analysis.margin for p in r.parts if p.analysis), None)
-    return sentence_forms(_question(r, factor, best.mean, margin), best.levels[factor], others)
+    return sentence_forms(_question(r, factor, best.mean, margin, exact=k.exact), best.levels[factor], others)
 
 
 def what_text(r: ResponseFinding, *, capital: bool = False) -> str:
@@ -113,11 +114,11 @@ def _factor(factor: str, analysis: AnalysisResult, r: ResponseFinding, levels: S
     return sentence(_question(r, factor, best.mean, analysis.margin), by_text[best.levels[factor]], others)
 
 
-def _question(r: ResponseFinding, factor: str, mean: float, margin: float | None) -> Question:
+def _question(r: ResponseFinding, factor: str, mean: float, margin: float | None, *, exact: bool = False) -> Question:
     return Question(
         factor=factor, label=what_text(r), least=_most(r), higher=r.better is Better.HIGHER,
-        value=unit_for(r.unit, (c.mean for c in r.cells)).text(mean), resolved=r.min_ratio,
-        equal_text=None if margin is None else margin_text(margin, log=r.scale == "log"),
+        value=unit_for(r.unit, (c.mean for c in r.cells)).text(mean), resolved=r.min_ratio, exact=exact,
+        equal_text=EXACT if exact else None if margin is None else margin_text(margin, log=r.scale == "log"),
     )  # fmt: skip
 
 
@@ -128,12 +129,18 @@ def _untested(factor: str, part: AnalysisPart, r: ResponseFinding, levels: Seque
     if len(means) < 2:
         return None
     order = sorted(means, key=means.__getitem__, reverse=r.better is Better.HIGHER)
-    best = means[order[0]]
+    best, unit = means[order[0]], unit_for(r.unit, (c.mean for c in r.cells))
     others = []
     for level in order[1:]:
         both = (best, means[level])
-        others.append(Ranked(level, max(both) / min(both) if min(both) > 0 else None))
-    return Effect((factor,), part.where, None, sentence(_question(r, factor, best, None), order[0], others))
+        times = max(both) / min(both) if min(both) > 0 else None
+        if r.exact:
+            more = difference_text(both[1] - both[0], unit.scale, unit.symbol)
+            others.append(Ranked(level, times, more, differs=both[0] != both[1], equal=both[0] == both[1]))
+        else:
+            others.append(Ranked(level, times))
+    question = _question(r, factor, best, None, exact=r.exact)
+    return Effect((factor,), part.where, None, sentence(question, order[0], others))
 
 
 def _plain_means(factor: str, cells: Sequence[Cell], levels: Sequence[Level]) -> dict[Level, float]:

@@ -58,7 +58,8 @@ class Contrast:
     ratio: how many times better the best is; >= 1, or None if values are not positive. ci: its simultaneous interval
     or None. difference, difference_ci: other - best on the raw scale. differs: the result of the test; None if there is
     no test. model_bound: the ratio is significant but below the model's resolution. equivalent: equivalence within the
-    declared margin is shown; None without a margin.
+    declared margin is shown; None without a margin. exact: both are counts that are constant in their cells, compared
+    as they are, without a test.
     """
 
     best: Level
@@ -71,6 +72,7 @@ class Contrast:
     differs: bool | None
     model_bound: bool
     equivalent: bool | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,11 @@ class Ranking:
     def equal(self) -> bool:
         """Whether all subjects are equivalent to the best within the declared margin."""
         return bool(self.contrasts) and all(c.equivalent for c in self.contrasts)
+
+    @property
+    def exact(self) -> bool:
+        """Whether constant counts are compared."""
+        return bool(self.contrasts) and all(c.exact for c in self.contrasts)
 
     @property
     def decided(self) -> bool:
@@ -139,6 +146,12 @@ class ResponseFinding:
     rankings: tuple[Ranking, ...]
     notes: tuple[str, ...]
     unusable: str | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether every comparison is of constant counts."""
+        compared = [k for k in self.rankings if k.contrasts]
+        return bool(compared) and all(k.exact for k in compared)
 
     @property
     def title(self) -> str:

@@ -29,7 +29,7 @@ class Ranked:
 @dataclass(frozen=True)
 class Question:
     """The comparison. label: of the response with its method. value: of the best level, as text. equal_text: the
-    declared margin, "within 5 %". resolved: the ratio that a model resolves.
+    declared margin, "within 5 %". resolved: the ratio that a model resolves. exact: constant counts are compared.
     """
 
     factor: str
@@ -39,6 +39,7 @@ class Question:
     higher: bool = False
     equal_text: str | None = None
     resolved: float | None = None
+    exact: bool = False
 
 
 def sentence(q: Question, best: Level, others: Sequence[Ranked], words_max: int = WORDS_MAX) -> str:
@@ -51,6 +52,7 @@ def sentence_forms(q: Question, best: Level, others: Sequence[Ranked]) -> list[s
     values: dict[str, object] = {
         "what": q.label, "label": _capital(q.label), "most": f"{_capital(q.least)} {q.label}",
         "best": names(q.factor, [best]), "value": q.value, "margin": q.equal_text,
+        "exact": "; exact" if q.exact else "",
     }  # fmt: skip
     if not others:
         return forms("one level", values)
@@ -86,6 +88,8 @@ def interaction_sentence(
 def _tie(q: Question, tied: Sequence[Ranked]) -> str:
     if not tied:
         return ""
+    if q.exact:
+        return " (equal)"
     return f" (equal {q.equal_text})" if q.equal_text and all(o.equal for o in tied) else " (tie)"
 
 

@@ -70,9 +70,13 @@ def _glance_cells(r: ResponseFinding, index: int, f: Findings) -> list[table.Cel
     figure += [piece for n in names[1:] for piece in (" ", _name(str(n), f))]
     if len(names) > 1:
         why = (
-            "the model does not resolve the difference"
-            if any(c.model_bound for c in ranking.tied)
-            else "no difference shows"
+            "equal"
+            if ranking.exact
+            else (
+                "the model does not resolve the difference"
+                if any(c.model_bound for c in ranking.tied)
+                else "no difference shows"
+            )
         )
         figure += [BREAK, soft(why)]
     contrasts = ranking.contrasts
@@ -85,7 +89,8 @@ def _distance(c: Contrast, f: Findings) -> table.Cell:
     text: str | CellMark = "worse" if c.differs else "n/a"
     if c.ratio is not None:
         text = strong(f"{ratio(c.ratio)}×") if c.differs else f"{ratio(c.ratio)}×"
-    interval = (BREAK, soft(f"{ratio(c.ci[0])} to {ratio(c.ci[1])}")) if c.ci else ()
+    under = f"{ratio(c.ci[0])} to {ratio(c.ci[1])}" if c.ci else "exact" if c.exact else ""
+    interval = (BREAK, soft(under)) if under else ()
     return (text, " ", _name(str(c.other), f), *interval)
 
 

@@ -37,11 +37,11 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
         "{most}: {value}; not tested.",
     ),
     "decided": (
-        "{most} with {leaders}{tie}: {value}{others}.",
-        "{most} with {leaders}{tie}: {value}{range}.",
-        "{most} with {leaders}{tie}: {value}.",
-        "{most} with {count}{tie}: {value}{range}.",
-        "{most}: {value}, with {count}{tie}.",
+        "{most} with {leaders}{tie}: {value}{others}{exact}.",
+        "{most} with {leaders}{tie}: {value}{range}{exact}.",
+        "{most} with {leaders}{tie}: {value}{exact}.",
+        "{most} with {count}{tie}: {value}{range}{exact}.",
+        "{most}: {value}, with {count}{tie}{exact}.",
     ),
     "equal": ("{label}: equal {margin} with {levels}.", "{label}: equal {margin} with all {count}."),
     "some equal": (
