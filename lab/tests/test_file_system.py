@@ -242,6 +242,7 @@ def test_file_system_and_mount_options_are_factors_with_root(clean: Path) -> Non
         assert storage["file_system"] == run.levels["filesystem"]
         assert str(run.levels["mount_options"]) in storage["mount_options"].split(",")
         assert storage["device"].startswith("/dev/loop")
+        assert not {"read", "write"} & set(run.facts["other_programs"]["exceeded"])
 
 
 @pytest.mark.root

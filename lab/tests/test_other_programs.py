@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import jsonschema
@@ -143,6 +143,15 @@ def test_bytes_are_distinguished_by_who_made_the_pages_dirty(machine, monkeypatc
         "other programs read 300.0 MB, the run 0.0 MB",
         "other programs wrote 859.0 MB, the run 5.0 MB",
     ]
+
+
+def test_bytes_of_other_devices_are_no_flag_of_a_run_with_a_device_of_its_own(machine, monkeypatch):
+    written = {DRIVER: 2 * MB, OTHER: 859 * MB}
+    result = during(machine, 10, monkeypatch, cpu_s={DRIVER: 5, OTHER: 5}, written=written, read_bytes=300 * MB)
+    own = replace(result, own_device=True)
+    assert own.exceeded() == ["cpu"]
+    assert own.flags() == ["other programs took 25 % of the CPU; the watts are not usable"]
+    assert result.exceeded() == ["cpu", "read", "write"]
 
 
 def test_a_counter_that_cannot_be_read_is_missing_and_never_zero(machine, monkeypatch):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from command_line import edgejoule
 
 from edgejoule.findings import Findings, find
+from edgejoule.findings.other_programs import exceeded, other_caveats
 from edgejoule.report import build
+from edgejoule.store import Run
 
 ENERGY = "energy_per_op_uj"
 
@@ -95,6 +98,16 @@ def test_the_terminal_reports_it(make_store, tmp_path):
     said = edgejoule(tmp_path, "report", "--store", path).stdout
     assert said.startswith("Other programs took 48 % of the CPU; the watts are not usable.")
     assert "No check rejects an assumption" not in said
+
+
+@pytest.mark.parametrize("file_system", [None, {"kind": "ext4", "mount_options": "", "size_mb": 2048}])
+def test_bytes_of_a_device_that_was_made_for_the_run_are_its_own(file_system):
+    facts = {"other_programs": {"exceeded": ["cpu", "write"]}}
+    run = Run(0, 0, {}, "finished", facts=facts, settings={"file_system": file_system})
+    assert exceeded(run, "cpu")
+    assert exceeded(run, "write") is (file_system is None)
+    caveats = other_caveats(SimpleNamespace(environment={}), [run])
+    assert any("bytes of the device" in caveat for caveat in caveats) is (file_system is None)
 
 
 @pytest.mark.parametrize("share", [0.013, 0.1, 1.0])

@@ -211,7 +211,11 @@ def _bytes_of(proc: Path, processes: list[_Process]) -> tuple[int | None, int | 
 
 @dataclass(frozen=True)
 class OtherPrograms:
-    """What other programs and the run used between two readings. None: not measurable, why gives the reason."""
+    """What other programs and the run used between two readings. None: not measurable, why gives the reason.
+
+    own_device: the run's files are on a device of its own, whose bytes are the run's alone. The bytes here are those of
+    the other devices, and beyond them a loop device's second count of the run's.
+    """
 
     seconds: float
     cpu_share: float | None
@@ -222,6 +226,7 @@ class OtherPrograms:
     own_read_bytes: int | None
     own_write_bytes: int | None
     why: str | None = None
+    own_device: bool = False
 
     @classmethod
     def unknown(cls, why: str) -> OtherPrograms:
@@ -256,6 +261,8 @@ class OtherPrograms:
             least_s = max(CPU_S_MIN, OWN_SHARE_MAX * self.own_cpu_s)
             if self.cpu_s > least_s and self.cpu_share > OTHER_CPU_SHARE_MIN:
                 result.append("cpu")
+        if self.own_device:
+            return result
         least_bytes = max(BYTES_MIN, BYTES_PER_S_MIN * self.seconds)
         for kind, others, own in (
             ("read", self.read_bytes, self.own_read_bytes),

@@ -230,7 +230,10 @@ def _sample(planned: PlannedRun, paths: Sequence[Path], site: Site, metering: Me
         executions=[Execution.of(events) for events in executed.streams],
         events=[event for events in executed.streams for event in events],
         metered=metered,
-        others=watch.result() if not_own is None else OtherPrograms.unknown(not_own),
+        others=dataclasses.replace(
+            watch.result() if not_own is None else OtherPrograms.unknown(not_own),
+            own_device=planned.file_system is not None,
+        ),
         idle=QuietWindows((start_ns, driver_start_ns), (driver_end_ns, end_ns)),
         started_realtime_ns=started_realtime_ns,
         executed=executed,
