@@ -209,6 +209,23 @@ def test_negative_values_move_the_analysis_to_the_raw_scale_and_report_it(make_s
     assert any(c.difference is not None and c.ratio is None for k in net.rankings for c in k.contrasts)
 
 
+def test_a_models_resolution_is_not_stated_of_values_without_a_ratio(make_store):
+    fields = {"databases": ("leveldb", "sqlite"), "workloads": ("write",), "min_ratio": 1.77, "method": "modelled"}
+    analysis = 'responses = ["energy_net_j"]'
+    findings = findings_of(make_store, **fields, analysis=analysis, shift={"energy_net_j": -6.0})
+    net = findings.response("energy_net_j")
+    assert any(c.mean <= 0 for c in net.cells)
+    assert any(note.startswith("the model's resolution is a ratio: no difference from a mean") for note in net.notes)
+    difference = re.fullmatch(
+        r"Energy above idle, settled \(modelled\): no difference shows between leveldb and sqlite, ([\d.]+) J at most\.",
+        findings.headline,
+    )
+    means = [c.mean for c in net.cells]
+    assert float(difference[1]) == pytest.approx(max(means) - min(means), rel=0.01)
+    written = [findings.answer.footnote, *net.notes, *(s.text for s in findings.verdict)]
+    assert not any("1.77" in text for text in written)
+
+
 def test_runs_not_done_yet_make_the_verdict_preliminary(make_store):
     findings = findings_of(make_store, planned_only=frozenset(range(27, 45)))
     assert findings.progress.planned == 18

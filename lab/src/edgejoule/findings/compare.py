@@ -51,6 +51,7 @@ def respond(
         alone = alone_in_block(runs, values, design, declared)
         values = {index: v for index, v in values.items() if index not in missed and index not in alone}
     resolved = min_ratio if method == MODELLED else None
+    signed = any(v.value is not None and v.value <= 0 for v in values.values())
     notes: list[str] = []
     parts: list[AnalysisPart] = []
     scale = Scale(declared.scale)
@@ -58,7 +59,7 @@ def respond(
         scale = _scale(values.values(), scale, notes)
         parts = [AnalysisPart({}, None, unusable)] if unusable else []
         parts = parts or _parts(name, runs, values, design, declared, scale, resolved, method, plan, known.better)
-        notes += _model_notes(method, min_ratio)
+        notes += _model_notes(method, min_ratio, signed=signed)
     judged = not unusable and not (method == MODELLED and min_ratio is None) and method != MIXED
     cells = tuple(_cell(levels, runs, values, _group(parts, levels), judged, missed) for levels in design.cells())
     if analysed and not unusable and len(cells) == 1:
@@ -70,7 +71,7 @@ def respond(
         rankings = tuple(_with_constants(k, design.subject, known.better) if counted else k for k in rankings)
     return ResponseFinding(
         name=name, label=known.label, unit=known.unit, better=known.better, is_energy=known.is_energy, method=method,
-        scale=str(scale), alpha=alpha, min_ratio=resolved,
+        scale=str(scale), alpha=alpha, min_ratio=None if signed else resolved,
         parts=tuple(parts), cells=cells, rankings=rankings,
         notes=tuple(notes), unusable=unusable,
     )  # fmt: skip
@@ -93,13 +94,15 @@ def _scale(values: object, declared: Scale, notes: list[str]) -> Scale:
     return declared
 
 
-def _model_notes(method: str, min_ratio: float | None) -> list[str]:
+def _model_notes(method: str, min_ratio: float | None, *, signed: bool) -> list[str]:
     if method == MIXED:
         return ["the runs' energies have different methods; they are shown, not compared"]
     if method != MODELLED:
         return []
     if min_ratio is None:
         return ["the model states no prediction interval, so no difference in modelled energy is judged"]
+    if signed:
+        return ["the model's resolution is a ratio: no difference from a mean that is zero or negative is judged"]
     return [
         "two cells are called different only when their means differ by more than a factor of "
         f"{min_ratio:.2f}, the model's resolution"

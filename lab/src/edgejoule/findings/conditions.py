@@ -142,9 +142,10 @@ def _valued(ranked: Sequence[Ranking], design: Layout) -> list[Level]:
 
 
 def _resolution(ranked: Sequence[Ranking], r: ResponseFinding) -> dict[str, object]:
-    ratios = [c.ratio for k in ranked for c in k.contrasts if c.ratio is not None]
+    contrasts = [c for k in ranked for c in k.contrasts]
+    ratios = [c.ratio for c in contrasts if c.ratio is not None]
     return {
-        "at_most": f", {ratio(max(ratios))}× at most" if ratios else "",
+        "at_most": f", {ratio(max(ratios))}× at most" if ratios and len(ratios) == len(contrasts) else "",
         "resolved": f"; the model resolves {ratio(r.min_ratio)}×" if r.min_ratio is not None else "",
     }
 

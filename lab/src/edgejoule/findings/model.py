@@ -128,7 +128,8 @@ class AnalysisPart:
 class ResponseFinding:
     """All findings on one response. method: measured, counted, modelled or timed. scale: log or raw.
 
-    min_ratio: the smallest ratio that the model resolves; None if the response is not modelled or the ratio is unknown.
+    min_ratio: the smallest ratio that the model resolves; None if the response is not modelled, the ratio is
+    unknown, or a value is not positive.
     unusable: the reason why its values are shown but not compared; None if they are compared.
     """
 

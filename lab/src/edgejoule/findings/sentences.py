@@ -95,10 +95,11 @@ def _tie(q: Question, tied: Sequence[Ranked]) -> str:
 
 def _undecided(q: Question, best: Level, tied: Sequence[Ranked], values: dict[str, object]) -> list[str]:
     times = [o.times for o in tied if o.times is not None]
+    most = f"{ratio(max(times))}×" if len(times) == len(tied) else tied[-1].more
     equal = [o for o in tied if o.equal] if q.equal_text else []
     values |= {
         "levels": names(q.factor, in_order([best, *(o.level for o in tied)])),
-        "at_most": f", {ratio(max(times))}× at most" if times else "",
+        "at_most": f", {most} at most" if most else "",
         "resolved": f"; the model resolves {ratio(q.resolved)}×" if q.resolved is not None else "",
     }
     if len(equal) == len(tied):
