@@ -99,13 +99,15 @@ def test_ratios_have_two_digits():
     assert [times_text(x) for x in (1.0651, 1.12, 2.84, 43.2, 412.3)] == texts
 
 
-def test_durations_have_two_units():
-    assert [duration_text(s) for s in (0.2, 59, 61, 3600, 86400)] == [
+def test_durations_have_two_units_at_most():
+    assert [duration_text(s) for s in (0.2, 59, 61, 1320, 3600, 86400, 4800)] == [
         "1 s",
         "59 s",
         "1 min 1 s",
-        "1 h 0 min",
-        "24 h 0 min",
+        "22 min",
+        "1 h",
+        "24 h",
+        "1 h 20 min",
     ]
 
 

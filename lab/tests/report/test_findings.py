@@ -193,6 +193,12 @@ def test_analysis_by_gives_one_anova_per_level(make_store):
     assert ranking(energy, "write").decided
 
 
+def test_an_effect_names_the_part_of_the_experiment_with_its_factor(make_store):
+    analysis = 'responses = ["throughput_ops_s"]\nby = "target"'
+    findings = findings_of(make_store, workloads=("read",), targets=(1000, 4000), analysis=analysis)
+    assert {effect.name for effect in findings.effects} == {"database, target 1,000", "database, target 4,000"}
+
+
 def test_the_block_enters_the_analysis_of_randomised_blocks(make_store):
     energy = findings_of(make_store).response(ENERGY)
     assert energy.parts[0].analysis.block == "block"
@@ -217,7 +223,7 @@ def test_a_models_resolution_is_not_stated_of_values_without_a_ratio(make_store)
     assert any(c.mean <= 0 for c in net.cells)
     assert any(note.startswith("the model's resolution is a ratio: no difference from a mean") for note in net.notes)
     difference = re.fullmatch(
-        r"Energy above idle, settled \(modelled\): no difference shows between leveldb and sqlite, ([\d.]+) J at most\.",
+        r"Energy above idle, settled \(modelled\): no difference .* leveldb and sqlite, ([\d.]+) J at most\.",
         findings.headline,
     )
     means = [c.mean for c in net.cells]

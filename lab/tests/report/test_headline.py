@@ -304,7 +304,11 @@ ROWS = {
     "undecided": ({"best": "leveldb", "others": {"sqlite": TIE}}, "undecided"),
     "equal": ({"best": "leveldb", "others": {"sqlite": EQUAL}}, "equal within 5 %"),
     "not tested": ({"best": "leveldb", "others": {"sqlite": UNTESTED}}, "leveldb lowest, not tested"),
-    "one level": ({"best": "leveldb", "others": {}}, "only leveldb has a value"),
+    "the only cell": ({"best": "sort -n", "others": {}}, ""),
+    "one level with a value": (
+        {"best": "leveldb", "others": {}, "missed": ["rocksdb"]},
+        "only leveldb has a value; rocksdb does not sustain 60,000/s",
+    ),
     "missed rate": (
         {"best": "leveldb", "others": {"sqlite": 2.8}, "missed": ["rocksdb"]},
         "leveldb; sqlite 2.8×; rocksdb does not sustain 60,000/s",

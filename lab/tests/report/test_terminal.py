@@ -424,7 +424,7 @@ def test_the_difference_shown_follows_the_spread_of_earlier_runs() -> None:
             store.record(made, run, RunData())
     text = planned()[1]
     assert re.search(r"^as in earlier runs +10 % +1\.59×$", text, re.MULTILINE)
-    assert "12 runs of 4 cells, order randomised-blocks, seed 5; about 1 min 0 s, from earlier runs in store.db" in text
+    assert "12 runs of 4 cells, order randomised-blocks, seed 5; about 1 min, from earlier runs in store.db" in text
 
 
 @pytest.mark.parametrize(("p", "text"), [(0.0123, "p = 0.0123"), (2e-9, "p < 0.0001"), (None, "no p")])

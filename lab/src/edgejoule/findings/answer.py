@@ -63,9 +63,9 @@ def _duration_s(runs: Sequence[Run]) -> float:
 
 
 def duration_text(seconds: float) -> str:
-    """Formats a duration: 12 s, 4 min 3 s, 1 h 20 min."""
+    """Formats a duration: 12 s, 4 min 3 s, 22 min, 1 h 20 min."""
     whole = max(1, round(seconds))
     minutes, hours = whole // 60, whole // 3600
     if hours:
-        return f"{hours:,} h {minutes % 60} min"
-    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
+        return f"{hours:,} h {minutes % 60} min" if minutes % 60 else f"{hours:,} h"
+    return " ".join(f"{n} {unit}" for n, unit in ((minutes, "min"), (whole % 60, "s")) if n)

@@ -27,7 +27,7 @@ def best_levels(k: Ranking, design: Layout) -> tuple[Level, ...]:
 
 
 def row_verdict(k: Ranking, r: ResponseFinding, design: Layout) -> str:
-    """Returns the verdict on one condition in at most VERDICT_WORDS_MAX words."""
+    """Returns the verdict on one condition in at most VERDICT_WORDS_MAX words; empty for the only cell of a design."""
     verdicts = _verdicts(k, r, design)
     texts = [f"{verdict}{remark}" for verdict in verdicts for remark in _missed(k, design)]
     return fitting([*texts, *verdicts], VERDICT_WORDS_MAX)
@@ -42,7 +42,8 @@ def _verdicts(k: Ranking, r: ResponseFinding, design: Layout) -> list[str]:
     if r.unusable:
         return ["not compared"]
     if not k.contrasts:
-        return [f"only {best} has a value", "one level only"]
+        nothing_to_say = len(design.subjects) == len(design.conditions) == 1
+        return [""] if nothing_to_say else [f"only {best} has a value", "one level only"]
     if all(c.differs is None for c in k.contrasts):
         return [f"{best} {'highest' if r.better is Better.HIGHER else 'lowest'}, not tested", "not tested"]
     if k.equal:

@@ -13,6 +13,7 @@ from typing import Any
 
 from edgejoule.dictionary.responses import RESPONSES, Better
 from edgejoule.experiment.model import Level
+from edgejoule.findings.level_names import condition_level
 from edgejoule.stats import AnalysisResult
 from edgejoule.stats.regression import Regression
 
@@ -163,7 +164,8 @@ class ResponseFinding:
 @dataclass(frozen=True)
 class AnswerRow:
     """The answer in one condition. name: of the condition; empty if the experiment has one condition. best: the levels
-    that may be the best, the best first; empty if none is shown to be worse. verdict: at most 12 words.
+    that may be the best, the best first; empty if none is shown to be worse. verdict: at most 12 words; empty for the
+    only cell of an experiment.
     """
 
     name: str
@@ -268,7 +270,7 @@ class Effect:
     @property
     def name(self) -> str:
         """The factors, followed by the part of the experiment if there are several parts."""
-        return ", ".join([" × ".join(self.factors), *(str(level) for level in self.where.values())])
+        return ", ".join([" × ".join(self.factors), *(condition_level(*at) for at in self.where.items())])
 
     @property
     def share_text(self) -> str:
