@@ -84,6 +84,27 @@ def test_a_setting_that_changes_with_a_factor_cannot_be_told_from_it(rows: list[
     )
 
 
+LATENCY = "read_intended_latency_us_p99"
+
+
+def test_cells_that_missed_their_rate_are_named(make_store: Callable[..., Store], tmp_path: Path) -> None:
+    fields = {"databases": ("sqlite", "rocksdb"), "workloads": ("read",), "blocks": 3, "target_ops_s": 60_000.0}
+    with make_store(**fields, reached={"rocksdb": 0.7}) as store:
+        done = CliRunner().invoke(main, ["export", "--csv", "--store", str(store.path)])
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    latency = ["--response", LATENCY, "--factors", "database"]
+    warning = f"database rocksdb does not sustain 60,000/s, reached 42,000: their {LATENCY} is that of a lower rate"
+    assert warning in " ".join(analysed(tmp_path, rows, *latency).stderr.split())
+    (text,) = json.loads(analysed(tmp_path, rows, *latency, "--json").stdout)["warnings"]
+    assert warning in text
+    assert "sqlite" not in text
+    assert analysed(tmp_path, rows, "--response", "cpu_us_per_op", *latency[2:]).stderr == ""
+    reached = [row | {"target_share": "0.995"} for row in rows]
+    assert analysed(tmp_path, reached, *latency).stderr == ""
+    named = [row | {"target_ops_s": "fast"} for row in rows]
+    assert (analysed(tmp_path, named, *latency).exit_code, analysed(tmp_path, named, *latency).stderr) == (0, "")
+
+
 def test_rows_that_are_there_twice_are_counted(rows: list[Row], tmp_path: Path) -> None:
     assert "18 of 36 rows repeat others" in analysed(tmp_path, [*rows, *rows], *RATE).stderr
 

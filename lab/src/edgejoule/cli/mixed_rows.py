@@ -1,16 +1,23 @@
-"""What speaks against analysing the rows of a table together: exports of several experiments put into one file."""
+"""What speaks against analysing the rows of a table together: exports of several experiments put into one file, and
+rows that did not reach the requested rate.
+"""
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from edgejoule.errors import UsageError
+from edgejoule.errors import DataError, UsageError
 from edgejoule.export.runs_table import EXPERIMENT, STARTED
+from edgejoule.findings.rates import RATE_FACTORS, needs_its_rate, not_sustained, share_min
+from edgejoule.findings.text import listed
 from edgejoule.stats import CsvTable
+from edgejoule.stats.model import label_of
 
 _METHODS = frozenset({"measured", "counted", "modelled"})
 _LEVELS_MAX = 4  # of a column that a warning shows
+_CELLS_MAX = 4  # that missed their rate and are named
 #: Columns that name a row and not what was measured.
 _NAMES = frozenset({STARTED, "experiment_id"})
 
@@ -34,10 +41,12 @@ def check_one_method(table: CsvTable, response: str, apart: str | None) -> None:
 def warnings(
     table: CsvTable, response: str, factors: Sequence[str], block: str | None, apart: str | None
 ) -> Iterator[str]:
-    """Yields a warning for each thing that the rows of an export do not share and the analysis does not use.
+    """Yields a warning for each thing that the rows of an export do not share and the analysis does not use, and one
+    for the cells that missed their rate.
 
     apart: the column of --by.
     """
+    yield from _missed_rates(table, response, [*factors, *([apart] if apart else [])])
     if EXPERIMENT not in table.columns:
         return
     rows = [at for at, value in enumerate(table.numbers(response)) if value is not None]
@@ -54,6 +63,32 @@ def warnings(
     yield f"{table.path}: the rows differ in columns that the analysis does not use: {shown}"
     for name in settings or list(differing)[:1]:
         yield f"{name}: {_remedy(table, name, rows, [factor for factor in factors if factor != apart])}"
+
+
+def _missed_rates(table: CsvTable, response: str, factors: Sequence[str]) -> Iterator[str]:
+    """Yields a warning if cells did not sustain the requested rate and the response is comparable only at that rate."""
+    target = next((name for name in ("target_ops_s", "target") if name in table.columns), None)
+    if target is None or "target_share" not in table.columns or not needs_its_rate(response.partition(".")[0]):
+        return
+    try:
+        values, targets, shares = (table.numbers(name) for name in (response, target, "target_share"))
+    except DataError:  # a column of that name with something else
+        return
+    cells: dict[tuple[str, float], list[float]] = {}
+    named = [name for name in dict.fromkeys(factors) if name not in RATE_FACTORS]
+    for at, (value, asked, share) in enumerate(zip(values, targets, shares, strict=True)):
+        if value is not None and asked is not None and share is not None:
+            cell = label_of({name: table.columns[name][at] for name in named}) or "the database"
+            cells.setdefault((cell, asked), []).append(share)
+    least = share_min(load_curve="load_percent" in table.columns)
+    means = {cell: statistics.fmean(own) for cell, own in cells.items()}
+    missed = [f"{cell} {not_sustained(asked, share)}" for (cell, asked), share in means.items() if share < least]
+    if missed:
+        more = [f"{len(missed) - _CELLS_MAX} more"] if len(missed) > _CELLS_MAX else []
+        yield (
+            f"{table.path}: {listed([*missed[:_CELLS_MAX], *more])}: their {response} is that of a lower rate and is "
+            "not compared in a report; leave their rows out"
+        )
 
 
 def _repeated(table: CsvTable, rows: Sequence[int]) -> Iterator[str]:
