@@ -137,3 +137,60 @@ def test_joules_of_two_methods_or_units_in_one_column_are_refused(rows: list[Row
         in done.stderr
     )
     assert analysed(tmp_path, mixed, *arguments, "--by", column).exit_code == 0
+
+
+def written(path: Path, rows: list[Row]) -> str:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return str(path)
+
+
+def block_levels(done: Result) -> int:
+    """The degrees of freedom of the blocks, and 1."""
+    assert done.exit_code == 0, done.output
+    (row,) = [row for row in json.loads(done.stdout)["anova"] if row["source"] == "block"]
+    return int(row["df"]) + 1
+
+
+def test_blocks_of_two_experiments_are_different_blocks(rows: list[Row], tmp_path: Path) -> None:
+    blocks = len({row["block"] for row in rows})
+    asked = [*RATE, "--block", "block", "--json"]
+    assert block_levels(analysed(tmp_path, rows, *asked)) == blocks
+    both = elsewhere(rows, experiment="second", experiment_id="2")
+    done = analysed(tmp_path, both, *asked)
+    assert block_levels(done) == 2 * blocks
+    assert "block: the blocks of 2 experiments are different blocks" in json.loads(done.stdout)["warnings"][-1]
+
+
+def test_several_files_are_joined_by_the_names_of_their_columns(rows: list[Row], tmp_path: Path) -> None:
+    second = [
+        {"scan_latency_us_p99": "5", **row, "experiment": "second", "experiment_id": "2", "threads": "8"}
+        for row in elsewhere(rows)[len(rows) :]
+    ]
+    files = [written(tmp_path / "one.csv", rows), written(tmp_path / "two.csv", second)]
+    done = CliRunner().invoke(main, ["analyse", *files, *RATE, "--block", "block", "--json"])
+    assert block_levels(done) == 2 * len({row["block"] for row in rows})
+    warnings = json.loads(done.stdout)["warnings"]
+    assert any(text.startswith("threads: make it a factor") for text in warnings)
+    assert not any("scan_latency" in text for text in warnings)
+    appended = tmp_path / "appended.csv"
+    appended.write_text("".join(Path(file).read_text() for file in files))
+    refused = CliRunner().invoke(main, ["analyse", str(appended), *RATE])
+    assert "if this file has several tables, give each as a file of its own" in refused.stderr
+
+
+def test_responses_behind_the_settings_are_no_settings(rows: list[Row], tmp_path: Path) -> None:
+    mixed = [
+        {**row, "read_modify_write_latency_us_p999": str(at), "energy_j.measured": str(at), "energy_j.measured.k2": "1"}
+        for at, row in enumerate(rows)
+    ]
+    assert analysed(tmp_path, mixed, *RATE).stderr == ""
+
+
+def test_at_most_ten_warnings_are_shown(rows: list[Row], tmp_path: Path) -> None:
+    mixed = [{**row, **{f"setting{n}": str(at % 2) for n in range(30)}} for at, row in enumerate(rows)]
+    done = json.loads(analysed(tmp_path, mixed, *RATE, "--json").stdout)
+    assert len(done["warnings"]) == 10
+    assert done["warnings"][-1] == "22 more columns in which the rows differ"

@@ -313,3 +313,18 @@ def test_options_that_contradict_are_refused(options: list[str], message: str) -
     result = run(*BREAKS, *options)
     assert result.exit_code in (1, 2)
     assert message in result.stderr
+
+
+def test_positive_values_that_the_raw_scale_suits_badly_get_a_hint(tmp_path: Path) -> None:
+    def shown(*values: float) -> str:
+        text = "y,f\n" + "".join(f"{value},{'ab'[at % 2]}\n" for at, value in enumerate(values))
+        result = run(written(tmp_path, text), "--response", "y", "--factors", "f")
+        assert result.exit_code == 0
+        return " ".join(result.stdout.split())
+
+    below_zero = "all values of y are positive and an interval reaches below zero: --scale log compares ratios"
+    assert below_zero in shown(100, 120, 9000, 130, 80, 90000, 140, 70)
+    spread = "all values of y are positive and they differ by 10× or more within a group: --scale log compares ratios"
+    assert spread in shown(1, 50, 12, 55, 12, 52, 12, 53, 12, 54, 12, 51, 12, 57)
+    assert "--scale log" not in shown(100, 120, 110, 130, 105, 125)
+    assert "--scale log" not in shown(-1, 120, 9000, 130, 80, 90000, 140, 70)

@@ -44,9 +44,11 @@ def _counts(_context: click.Context, _option: click.Parameter, value: str | None
       edgejoule analyse runs.csv --response active_s --factors database \\
           --test games-howell --scale log --margin 1.05
       edgejoule analyse runs.csv --response energy_j.counted --factors database \\
-          --looks 5,10,20 --look 1"""
+          --looks 5,10,20 --look 1
+      edgejoule analyse monday.csv tuesday.csv --response active_s \\
+          --factors database --block block"""
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--response", required=True, metavar="Y", help="The column with the numbers to explain.")
 @click.option("--factors", required=True, metavar="A,B", callback=_names, help="The columns that may explain them.")
 @click.option("--block", metavar="B", help="The column of the blocks; the model has no interactions with it.")
@@ -135,7 +137,7 @@ def _counts(_context: click.Context, _option: click.Parameter, value: str | None
 )
 @json_option
 def analyse(
-    file: Path,
+    files: tuple[Path, ...],
     response: str,
     factors: tuple[str, ...],
     line_on: str | None,
@@ -151,24 +153,31 @@ def analyse(
     """Show which factors matter and which groups differ.
 
     FILE is a CSV file in UTF-8 with a header and one observation per line, separated by commas, semicolons or tabs
-    (the last two allow decimal commas). Empty cells and NA are missing values. Levels that are equal numbers (1, 1.0)
-    are one level. The output has an analysis of variance with all interactions, means with 95 % intervals, the declared
-    comparison of all pairs, and a comparison of each group with the best of the others. Groups that share a letter are
+    (the last two allow decimal commas). Several files are joined: a column that one lacks is empty there. Blocks of
+    different files and experiments are different blocks. Empty cells and NA are missing values. Levels that are
+    equal numbers (1, 1.0) are one level. The output has an analysis of variance with all interactions, means with
+    95 % intervals, the declared comparison of all pairs, and a comparison of each group with the best of the
+    others. Groups that share a letter are
     not shown to differ.
     """
     # numpy and scipy take most of a second to import; --help does without them.
     from edgejoule.cli.analysis_view import print_analysis, print_extremes, print_regression
-    from edgejoule.cli.mixed_rows import check_one_method, warnings
-    from edgejoule.stats import AnalysisBy, read_table, regression
+    from edgejoule.cli.mixed_rows import blocks_of_each, check_one_method, warnings
+    from edgejoule.export.runs_table import EXPERIMENT
+    from edgejoule.stats import AnalysisBy, join, read_table, regression
     from edgejoule.stats import analyse as analyse_table
     from edgejoule.stats import looks as declared_looks
 
-    table = read_table(file)
+    tables = [read_table(file) for file in files]
+    table = join(tables, EXPERIMENT)
     numbers = [name for name in (response, options["order"], line_on) if name]
     levels = [*factors, *(name for name in (options["block"], options["unit"], by) if name)]
     columns = _columns(table, numbers, levels)
     check_one_method(table, response, by)
     mixed = list(warnings(table, response, factors, options["block"], by))
+    if options["block"]:
+        columns[options["block"]], note = blocks_of_each(table, options["block"], [len(part.lines) for part in tables])
+        mixed += [note] if note else []
     if looks is None and options["look"] is not None:
         raise UsageError("--look needs --looks, the declared numbers of replications")
     plan = declared_looks(looks, alpha=alpha, spending=spending) if looks else None

@@ -16,6 +16,7 @@ from edgejoule.stats.verdict import response_text, verdict
 
 _PAIRS_MAX = 45
 _WIDE = 100
+_SPREAD_MAX = 10  # largest value over the smallest of a group, on the raw scale
 
 
 def print_analysis(out: Console, analysis: AnalysisResult) -> None:
@@ -35,7 +36,7 @@ def print_analysis(out: Console, analysis: AnalysisResult) -> None:
         out.print()
     _print_extras(out, analysis)
     remarks = RichTable.grid(padding=(0, 1))
-    for line in (_checks(analysis), *analysis.notes):
+    for line in (_checks(analysis), *analysis.notes, *_scale_hint(analysis)):
         remarks.add_row("·", escape(line), style="dim")
     out.print(remarks)
     out.print()
@@ -131,6 +132,18 @@ def _checks(analysis: AnalysisResult) -> str:
         f"checks, shown but never choosing the test: residuals normal, Shapiro-Wilk {p_text(normal.p)}; "
         f"equal variances, Brown-Forsythe {p_text(equal.p)}{order}"
     )
+
+
+def _scale_hint(analysis: AnalysisResult) -> list[str]:
+    """Returns a line if the raw scale suits the positive values badly."""
+    groups = analysis.groups
+    if analysis.scale == Scale.LOG or not all(group.min > 0 for group in groups):
+        return []
+    below_zero = any(group.ci95[0] < 0 for group in groups)
+    if not below_zero and all(group.max < _SPREAD_MAX * group.min for group in groups):
+        return []
+    why = "an interval reaches below zero" if below_zero else f"they differ by {_SPREAD_MAX}× or more within a group"
+    return [f"all values of {response_text(analysis)} are positive and {why}: --scale log compares ratios"]
 
 
 def _sentences(analysis: AnalysisResult) -> list[str]:

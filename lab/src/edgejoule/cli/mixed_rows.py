@@ -8,18 +8,47 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+from edgejoule.dictionary.responses import RESPONSES
 from edgejoule.errors import DataError, UsageError
 from edgejoule.export.runs_table import EXPERIMENT, STARTED
 from edgejoule.findings.rates import RATE_FACTORS, needs_its_rate, not_sustained, share_min
-from edgejoule.findings.text import listed
+from edgejoule.findings.text import count, listed
 from edgejoule.stats import CsvTable
 from edgejoule.stats.model import label_of
 
 _METHODS = frozenset({"measured", "counted", "modelled"})
+_REMEDIES_MAX = 8  # columns whose warnings are shown
 _LEVELS_MAX = 4  # of a column that a warning shows
 _CELLS_MAX = 4  # that missed their rate and are named
 #: Columns that name a row and not what was measured.
 _NAMES = frozenset({STARTED, "experiment_id"})
+#: Together they name an experiment, also of several stores.
+_EXPERIMENT = (EXPERIMENT, "experiment_id", "spec", "host")
+
+
+def blocks_of_each(table: CsvTable, block: str, rows_of_files: Sequence[int]) -> tuple[list[str | None], str | None]:
+    """Returns the levels of the block, apart for each experiment and file, and a note if that made a difference.
+
+    rows_of_files: the number of rows of each file, in the table's order.
+    """
+    files = [str(file) for file, rows in enumerate(rows_of_files) for _ in range(rows)]
+    surroundings = list(table.columns)[list(table.columns).index(EXPERIMENT) :] if EXPERIMENT in table.columns else []
+    owner_of = list(zip(files, *(table.columns[name] for name in _EXPERIMENT if name in surroundings), strict=True))
+    owners = dict.fromkeys(owner_of)
+    levels = table.levels(block)
+    if len(owners) < 2:
+        return levels, None
+    numbers = {owner: number for number, owner in enumerate(owners, 1)}
+    apart = [
+        None if level is None else f"{numbers[owner]}-{level}" for level, owner in zip(levels, owner_of, strict=True)
+    ]
+    if len({*apart} - {None}) == len({*levels} - {None}):
+        return levels, None
+    what = f"{len(owners)} experiments" if EXPERIMENT in table.columns else f"{len(owners)} files"
+    return (
+        apart,
+        f"{table.path}: {block}: the blocks of {what} are different blocks, also where their numbers are equal",
+    )
 
 
 def check_one_method(table: CsvTable, response: str, apart: str | None) -> None:
@@ -54,15 +83,31 @@ def warnings(
     yield from _other_methods(table, response)
     named = {*factors, block, apart}
     first = list(table.columns).index(EXPERIMENT)
-    names = [name for name in list(table.columns)[first:] if name not in named | _NAMES]
+    names = [name for name in list(table.columns)[first:] if name not in named | _NAMES and not _is_response(name)]
     differing = {name: counts for name in names if len(counts := _levels(table, name, rows)) > 1}
     if not differing:
         return
     settings = [name for name in differing if name not in (EXPERIMENT, "spec")]
-    shown = "; ".join(f"{name}: {_text(counts)}" for name, counts in differing.items())
-    yield f"{table.path}: the rows differ in columns that the analysis does not use: {shown}"
-    for name in settings or list(differing)[:1]:
+    first_names = list(differing)[: _REMEDIES_MAX + 2]
+    shown = "; ".join(f"{name}: {_text(differing[name])}" for name in first_names)
+    more = f"; and {count(left, 'more column')}" if (left := len(differing) - len(first_names)) else ""
+    yield f"{table.path}: the rows differ in columns that the analysis does not use: {shown}{more}"
+    advised = settings or list(differing)[:1]
+    for name in advised[:_REMEDIES_MAX]:
         yield f"{name}: {_remedy(table, name, rows, [factor for factor in factors if factor != apart])}"
+    if others := len(advised[_REMEDIES_MAX:]):
+        yield f"{count(others, 'more column')} in which the rows differ"
+
+
+def _is_response(name: str) -> bool:
+    """Returns whether it is a column of a response: its name, its method, and .k2 of a half width."""
+    base, *method = name.removesuffix(".k2").split(".")
+    if method and method[-1] in _METHODS:
+        return True
+    try:
+        return bool(RESPONSES[base])
+    except KeyError:
+        return False
 
 
 def _missed_rates(table: CsvTable, response: str, factors: Sequence[str]) -> Iterator[str]:

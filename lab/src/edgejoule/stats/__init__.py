@@ -10,7 +10,7 @@ from edgejoule.stats.precision import RunsNeeded, Stein, blocks_within, runs_nee
 from edgejoule.stats.regression import Line, LineTest, Regression, regression
 from edgejoule.stats.scale import Scale
 from edgejoule.stats.spending import Looks, Spending, looks
-from edgejoule.stats.table import CsvTable, read_table
+from edgejoule.stats.table import CsvTable, join, read_table
 from edgejoule.stats.verdict import verdict
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "blocks_within",
     "compact_letters",
     "describe",
+    "join",
     "label_of",
     "looks",
     "read_table",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +77,41 @@ def read_table(path: Path) -> CsvTable:
     return _table(path, header[1], [(line, row) for line, row in rows if any(row)], decimal_comma=delimiter != ",")
 
 
+@dataclass(frozen=True)
+class _Joined(CsvTable):
+    """Several tables, row by row; each reads its own numbers. A column that a table lacks is empty there."""
+
+    parts: tuple[CsvTable, ...] = ()
+
+    def numbers(self, column: str) -> list[float | None]:
+        """See CsvTable."""
+        self._column(column)
+        return [
+            value
+            for part in self.parts
+            for value in (part.numbers(column) if column in part.columns else [None] * len(part.lines))
+        ]
+
+
+def join(tables: Sequence[CsvTable], last_from: str) -> CsvTable:
+    """Returns the rows of all tables under all their columns; those from column `last_from` on stay the last ones."""
+    if len(tables) == 1:
+        return tables[0]
+    split = [_split_at(list(table.columns), last_from) for table in tables]
+    names = dict.fromkeys([name for first, _ in split for name in first] + [name for _, last in split for name in last])
+    columns = {
+        name: tuple(cell for table in tables for cell in table.columns.get(name, ("",) * len(table.lines)))
+        for name in names
+    }
+    lines = tuple(line for table in tables for line in table.lines)
+    return _Joined(Path(" + ".join(str(table.path) for table in tables)), columns, lines, parts=tuple(tables))
+
+
+def _split_at(names: list[str], name: str) -> tuple[list[str], list[str]]:
+    at = names.index(name) if name in names else len(names)
+    return names[:at], names[at:]
+
+
 def _decoded(path: Path) -> str:
     try:
         data = path.read_bytes()
@@ -101,6 +137,9 @@ def _table(path: Path, header: list[str], rows: list[tuple[int, list[str]]], *, 
         raise DataError(f"{path}: a header but no data")
     for line, row in rows:
         if len(row) != len(header):
-            raise DataError(f"{path}:{line}: {len(row)} fields where the header has {len(header)}")
+            raise DataError(
+                f"{path}:{line}: {len(row)} fields where the header has {len(header)}; if this file has several "
+                "tables, give each as a file of its own"
+            )
     columns = {name: tuple(row[index] for _, row in rows) for index, name in enumerate(header)}
     return CsvTable(path, columns, tuple(line for line, _ in rows), decimal_comma)
