@@ -415,6 +415,21 @@ def test_any_headline_is_short_and_names_as_best_no_level_that_is_behind(study):
             )
 
 
+def test_other_programs_do_not_take_the_place_of_the_response_that_separates():
+    levels, name = {"postgres": 2.2}, "read_intended_latency_us_p99"
+    (latency,), design = one("redis", {"postgres": TIE}, name=name)
+    (cpu,), _ = one("redis", levels, name="server_cpu_us_per_op")
+    around = Circumstances(DONE, other_cpu="up to 93 %")
+    text = headline(latency, what_text(latency), [latency, cpu], design, (), around)
+    assert text == (
+        "Read latency from due time, 99th percentile: undecided. "
+        "Lowest CPU time of the server per operation, declared second with redis: 100 µs."
+    )
+    around = Circumstances(DONE, other_cpu="up to 93 %", stand_ins=["redis"])
+    text = headline(latency, what_text(latency), [latency, cpu], design, (), around)
+    assert text.endswith("redis is a stand-in."), "only the remark on other programs gives way"
+
+
 def test_a_form_without_its_value_is_left_out():
     assert forms("one level", {"what": "CPU time"}) == [
         "Nothing to compare with: only one level has values of CPU time."

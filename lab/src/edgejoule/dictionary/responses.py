@@ -23,6 +23,7 @@ class Values(StrEnum):
 
     AMOUNT = "amount"  # 0 or more
     SHARE = "share"  # of a whole: 0 to 1
+    SHARE_ONCE_MORE = "share_once_more"  # a share; earlier releases stored more than 1
     SIGNED = "signed"  # a difference: any
     LESS_SHELL = "less_shell"  # an amount; of a command in a shell less the shell's start, so any
 
@@ -60,8 +61,7 @@ def _fixed() -> list[Response]:
         Response("power_quiet_w", "W", "power of the open database, quiet", none, amount, True),
         Response("throughput_ops_s", "ops/s", "throughput", high, amount),
         Response("target_ops_s", "ops/s", "requested rate", none, amount),
-        # an amount: earlier releases stored more than 1
-        Response("target_share", "1", "share of the requested rate that was reached", none, amount),
+        Response("target_share", "1", "share of the requested rate that was reached", high, Values.SHARE_ONCE_MORE),
         Response("failure_share", "1", "share of operations that failed", low, share),
         Response("longest_gap_s", "s", "longest time without a success", low, amount),
         Response("active_s", "s", "active time", low, less_shell),
@@ -232,7 +232,7 @@ def reported_responses(declared: Sequence[str], known: Collection[str], *, model
 def possible_range(response: Response, *, in_shell: bool) -> tuple[float, float]:
     """Returns the smallest and the largest value of a run. in_shell: a shell ran the run's command."""
     match response.values:
-        case Values.AMOUNT:
+        case Values.AMOUNT | Values.SHARE_ONCE_MORE:
             return 0.0, math.inf
         case Values.SHARE:
             return 0.0, 1.0
@@ -240,6 +240,14 @@ def possible_range(response: Response, *, in_shell: bool) -> tuple[float, float]
             return -math.inf, math.inf
         case Values.LESS_SHELL:
             return -math.inf if in_shell else 0.0, math.inf
+
+
+def interval_within(interval: tuple[float, float], response: Response, largest: float) -> tuple[float, float]:
+    """Returns the part of a mean's interval that a share can have. largest: of the runs' values."""
+    if response.values not in (Values.SHARE, Values.SHARE_ONCE_MORE) or largest > 1:
+        return interval
+    low, high = interval
+    return max(low, 0.0), min(high, 1.0)
 
 
 def nearest(name: str, known: object) -> str:

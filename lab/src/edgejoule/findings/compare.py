@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from edgejoule.dictionary.responses import RESPONSES, Better, Response
+from edgejoule.dictionary.responses import RESPONSES, Better, Response, interval_within
 from edgejoule.errors import DataError, UsageError
 from edgejoule.experiment.model import Analysis as Declared
 from edgejoule.experiment.model import Spec
@@ -58,7 +58,7 @@ def respond(
     if analysed:
         scale = _scale(values.values(), scale, notes)
         parts = [AnalysisPart({}, None, unusable)] if unusable else []
-        parts = parts or _parts(name, runs, values, design, declared, scale, resolved, method, plan, known.better)
+        parts = parts or _parts(name, runs, values, design, declared, scale, resolved, method, plan, known)
         notes += _model_notes(method, min_ratio, signed=signed)
     judged = not unusable and not (method == MODELLED and min_ratio is None) and method != MIXED
     cells = tuple(_cell(levels, runs, values, _group(parts, levels), judged, missed) for levels in design.cells())
@@ -119,7 +119,7 @@ def _parts(
     min_ratio: float | None,
     method: str,
     plan: SequentialPlan,
-    better: Better,
+    known: Response,
 ) -> list[AnalysisPart]:
     """Returns one analysis, or one per level of analysis.by. A part that cannot be analysed has a reason instead."""
     if method == MIXED:
@@ -142,7 +142,7 @@ def _parts(
             "block": "block" if design.blocked else None, "unit": "load" if design.shares_loads else None,
             "scale": scale, "alpha": declared.alpha, "test": declared.test,
             "margin": declared.margin if scale == declared.scale else None, "modelled": method == MODELLED,
-            "better": Better.HIGHER if better is Better.HIGHER else Better.LOWER,
+            "better": Better.HIGHER if known.better is Better.HIGHER else Better.LOWER,
             "min_ratio": min_ratio, "looks": plan.looks, "look": plan.look,
         }  # fmt: skip
         try:
@@ -153,11 +153,17 @@ def _parts(
                 "same_against_same": decides and not design.shares_loads,
             }
             ask["error"] = asked["error"] = _first_stage_error(table, name, factors, ask, plan.first_stage)
-            analysis = analyse(table, name, factors, **asked)
+            analysis = _within_range(analyse(table, name, factors, **asked), known)
             parts.append(AnalysisPart(where, analysis, None, _margins(table, name, analysis, ask)))
         except (DataError, UsageError) as error:
             parts.append(AnalysisPart(where, None, str(error)))
     return parts
+
+
+def _within_range(analysis: AnalysisResult, known: Response) -> AnalysisResult:
+    """Cuts the means' intervals to the values that the response can have."""
+    groups = (replace(g, ci95=interval_within(g.ci95, known, max(g.mean, g.max))) for g in analysis.groups)
+    return replace(analysis, groups=tuple(groups))
 
 
 def _first_stage_error(

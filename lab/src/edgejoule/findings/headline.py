@@ -67,7 +67,8 @@ def headline(
         position = responses.index(second)
         ordinal = _ORDINALS[position] if position < len(_ORDINALS) else "later"
         second = replace(second, label=f"{second.label}, declared {ordinal}")
-    return complete(lead, verdict_forms(second, design) if second else [], _remarks(first, around))
+        return _complete_both(lead, verdict_forms(second, design), first, around)
+    return complete(lead, [], _remarks(first, around))
 
 
 def headline_of_a_run(first: ResponseFinding | None, run_forms: Sequence[str], around: Circumstances) -> str:
@@ -76,6 +77,16 @@ def headline_of_a_run(first: ResponseFinding | None, run_forms: Sequence[str], a
     if first is not None and first.unusable:
         return complete(forms("disturbed", {"share": around.other_cpu}), run_forms, remarks)
     return complete(run_forms, [], remarks)
+
+
+def _complete_both(lead: Sequence[str], second: Sequence[str], first: ResponseFinding, around: Circumstances) -> str:
+    """Joins two verdicts and the remarks. The remark on other programs gives way to the second verdict."""
+    for known in (around, replace(around, other_cpu=None)):
+        remarks = _remarks(first, known)
+        text = complete([f"{start} {end}" for start in lead for end in second], [], remarks)
+        if words(text) <= WORDS_MAX and text.endswith(" ".join(remarks)):
+            return text
+    return complete(lead, second, _remarks(first, around))
 
 
 def complete(lead: Sequence[str], second: Sequence[str], remarks: Sequence[str]) -> str:
