@@ -853,6 +853,15 @@ def test_more_replications_that_were_interrupted_are_resumed(both_databases: Ben
     assert bench.counts() == {"finished": 4}
 
 
+def test_a_failed_run_does_not_prevent_more_replications(both_databases: Bench, bench: Bench) -> None:
+    shutil.copytree(both_databases.folder, bench.folder, dirs_exist_ok=True)
+    with contextlib.closing(sqlite3.connect(bench.store)) as db, db:
+        db.execute("UPDATE runs SET status = 'failed', cause = 'test' WHERE run_index = 1")
+    planned = bench("run", "experiment.toml", "--set", "design.replications=1", "--more", "1", "--dry-run", "--full")
+    assert planned.returncode == 0, planned.stderr
+    assert len(re.findall(r"^ *(\d+) +2 +(\w+)", planned.stdout, re.MULTILINE)) == 2
+
+
 def test_more_replications_are_refused_where_their_number_is_fixed_or_there_is_no_experiment(bench: Bench) -> None:
     bench.store.parent.mkdir()
     Store.open(bench.store, create=True).close()

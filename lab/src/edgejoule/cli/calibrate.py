@@ -24,7 +24,7 @@ from edgejoule.calibrate.observe import Observation, observe
 from edgejoule.calibrate.profile_file import Circumstances, fitted_json, profile_name, profile_toml, write_profile
 from edgejoule.calibrate.recording import placed
 from edgejoule.calibrate.stages import Stage, make_stages
-from edgejoule.cli.common import Number, console, echo_json, json_option, messages, require_folder, stop_in_order
+from edgejoule.cli.common import Number, console, echo_json, json_option, messages, stop_in_order
 from edgejoule.cli.recording_options import RecordingOptions, recording_options
 from edgejoule.clocks.marker import Marker, burst
 from edgejoule.energy import Readings
@@ -36,6 +36,7 @@ from edgejoule.meters.discovery import choose_from, discover
 from edgejoule.meters.plugins.imported import Mapping as Columns
 from edgejoule.meters.plugins.imported import Recorder, read_csv, trace_of
 from edgejoule.meters.sampler import Sampler
+from edgejoule.output_files import check_output
 
 _MARKER_S = 3.0
 _FORMAT = "stages of edgejoule calibrate"
@@ -124,7 +125,7 @@ def calibrate(
         raise UsageError(f"{output}: a profile's file ends in .toml")
     if output.exists() and not force and not dry_run:
         raise UsageError(f"{output}: exists already; --force replaces it")
-    require_folder("-o", output)
+    check_output("-o", output)
     if stages_file is not None and trace is None:
         raise UsageError("--stages goes with --trace: the stages of an earlier call, and what was recorded meanwhile")
     cpus = os.cpu_count() or 1

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
-import shlex
 import signal
 import sys
 import tomllib
@@ -50,12 +50,6 @@ meter_option: Callable[[F], F] = click.option(
     callback=lambda _context, _parameter, values: parsed_meter_options(values),
     help="An option of a meter, for example serial.port=/dev/ttyUSB0; may be repeated.",
 )
-
-
-def require_folder(option: str, file: Path) -> None:
-    """Checks that the folder of a file to be written exists; a misspelt path makes none. Raises UsageError."""
-    if not file.parent.is_dir():
-        raise UsageError(f"{option} {file}: no folder {file.parent}; make it: mkdir -p {shlex.quote(str(file.parent))}")
 
 
 class Number(click.FloatRange):
@@ -125,6 +119,12 @@ class Commands(click.Group):
         except BrokenPipeError:
             sys.stderr.close()  # the reader of the output has gone
             sys.exit(1)
+        except UnicodeEncodeError as error:
+            fail(f"the output's encoding {error.encoding} lacks {error.object[error.start]!a}; set PYTHONUTF8=1", 1)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            fail(f"no space left on the device{f' of {error.filename}' if error.filename else ''}", 1)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Returns the commands in the order of use, not of the alphabet."""

@@ -25,6 +25,7 @@ from edgejoule.cli.common import (
     store_option,
 )
 from edgejoule.errors import DatabaseError, UsageError
+from edgejoule.output_files import check_output
 
 BUDGET_S = 60.0
 #: The command itself, not what is done around it, ended with an exit code; a death by signal is never kept.
@@ -238,8 +239,8 @@ class Exec:
         if len(writers) > 1:
             raise UsageError(f"{' and '.join(writers)}: only one of them can write to standard output; give a file")
         for kind, target in exports.items():
-            if target != "-" and not Path(target).absolute().parent.is_dir():
-                raise UsageError(f"--export-{kind} {target}: there is no folder {Path(target).absolute().parent}")
+            if target != "-":
+                check_output(f"--export-{kind}", Path(target), self.given["store"])
 
     def _measure(self, spec: Any, text: str, choice: Any) -> None:
         """Run the experiment and show it."""

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
-from edgejoule.cli.common import require_folder, store_option
+from edgejoule.cli.common import store_option
 from edgejoule.errors import StoreError, UsageError
 from edgejoule.export.bundle import write_bundle
 from edgejoule.export.parquet import write_runs, write_samples
 from edgejoule.export.runs_table import runs_csv, runs_table
 from edgejoule.meters.base import sample_record
+from edgejoule.output_files import check_output, whole_file
 from edgejoule.store import Experiment, Run, Store
 
 
@@ -84,7 +85,7 @@ def export(
         raise UsageError(f"--parquet {parquet}: expected no --csv, --jsonl, --events, --bundle or -o beside it")
     for option, file in (("-o", output), ("--parquet", parquet), ("--bundle", bundle)):
         if file is not None:
-            require_folder(option, file)
+            check_output(option, file, store)
     with Store.open(store) as opened:
         stored = opened.find(experiment)
         if bundle is not None:
@@ -100,7 +101,8 @@ def export(
         click.echo(text, nl=False)
         return
     try:
-        output.write_text(text, encoding="utf-8")
+        with whole_file(output) as opened_file:
+            opened_file.write(text.encode())
     except OSError as error:
         raise StoreError(f"{output}: cannot be written: {error.strerror}") from error
 

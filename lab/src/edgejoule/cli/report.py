@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from edgejoule.cli.common import console, echo_json, json_option, require_folder, store_option
+from edgejoule.cli.common import console, echo_json, json_option, store_option
 from edgejoule.errors import StoreError
 from edgejoule.export.bundle import bundle_store
 from edgejoule.findings import Answer, Findings, find
 from edgejoule.findings.text import count
+from edgejoule.output_files import check_output, whole_file
 from edgejoule.report import build
 from edgejoule.store import Experiment, Store
 
@@ -42,9 +42,9 @@ def report(experiment: str, output: Path | None, store: Path, as_json: bool) -> 
 
     EXPERIMENT is an id, a name, latest (the default) or a bundle's FILE.zip. The report opens without a network.
     """
-    if output is not None:
-        require_folder("-o", output)
     bundle = Path(experiment) if experiment.endswith(".zip") else None
+    if output is not None:
+        check_output("-o", output, bundle or store)
     with bundle_store(bundle) if bundle else Store.open(store) as opened:
         stored = opened.find("latest" if bundle else experiment)
         findings = find(opened, stored)
@@ -61,13 +61,10 @@ def report(experiment: str, output: Path | None, store: Path, as_json: bool) -> 
 def write_report(store: Store, experiment: Experiment, findings: Findings, target: Path) -> None:
     """Writes the HTML file; on failure the old file stays. Raises StoreError when it cannot be written."""
     text = build(store, experiment, findings)
-    scratch = target.with_name(f".{target.name}.part")
     try:
-        scratch.write_text(text, encoding="utf-8")
-        scratch.replace(target)
+        with whole_file(target) as file:
+            file.write(text.encode())
     except OSError as error:
-        with contextlib.suppress(OSError):
-            scratch.unlink()
         raise StoreError(f"{target}: the report cannot be written: {error.strerror}") from error
 
 

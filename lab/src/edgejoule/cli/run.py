@@ -38,6 +38,7 @@ from edgejoule.findings import find
 from edgejoule.findings.additions import alone_warning
 from edgejoule.meters.base import Availability, Meter, Method
 from edgejoule.meters.discovery import Choice, choose, discover
+from edgejoule.output_files import check_output
 from edgejoule.store import Experiment, Run, Store
 from edgejoule.study.open_baseline import check_responses
 from edgejoule.study.run_clocks import check_servers, clock_plan
@@ -165,6 +166,7 @@ def run(
     if refused := not_here([p for p in plan if chosen(p)]):
         raise UsageError("; ".join(refused))
     if output is not None:
+        check_output("-o", output, path, store)
         _check_writable(output)
     options = [word for o in overrides for word in ("--set", o)]
     options += [word for name, value in (("--meter", meter), ("--profile", profile)) if value for word in (name, value)]

@@ -5,6 +5,7 @@ The width is that of COLUMNS if it is set, else of the terminal. NO_COLOR remove
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import sys
@@ -14,6 +15,9 @@ from rich.console import Console
 
 PIPE_COLUMNS = 10_000
 _LEAST_COLUMNS = 40
+
+_PLAIN_SIGNS = {"±": "+-", "×": "x", "µ": "u", "α": "alpha", "η": "eta", "ω": "omega", "²": "^2", "°": " deg ",
+                "–": "-", "…": "...", "·": "|", "−": "-"}  # fmt: skip
 
 _TRAILING = re.compile(r"(?: |\x1b\[[0-9;]*m)*(?=\n)")
 _STYLES = re.compile(r"\x1b\[[0-9;]*m")
@@ -26,11 +30,24 @@ class Trimmed:
         self._file = file
 
     def write(self, text: str) -> int:
-        """Writes the text without trailing blanks."""
-        return self._file.write(_TRAILING.sub(lambda end: "".join(_STYLES.findall(end[0])), text))
+        """Writes the text without trailing blanks, in signs that the file's encoding has."""
+        trimmed = _TRAILING.sub(lambda end: "".join(_STYLES.findall(end[0])), text)
+        encoding = self._file.encoding or "utf-8"
+        return self._file.write(trimmed.encode(encoding, "edgejoule.plain").decode(encoding))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Returns ASCII for signs that an encoding lacks: +- for ±."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    return "".join(_PLAIN_SIGNS.get(sign, "?") for sign in signs), error.end
+
+
+codecs.register_error("edgejoule.plain", _plain)
 
 
 def console() -> Console:

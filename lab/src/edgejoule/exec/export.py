@@ -18,6 +18,7 @@ from edgejoule.exec.results import Result, Row
 from edgejoule.exec.verdict import verdict, wall_verdict
 from edgejoule.exec.view import FIGURES, column_of
 from edgejoule.findings.text import ratio
+from edgejoule.output_files import whole_file
 from edgejoule.store import Run
 
 #: What the figures of the document are, one definition for each field.
@@ -139,7 +140,8 @@ def write(text: str, target: str) -> None:
         sys.stdout.write(text)
         return
     try:
-        Path(target).write_text(text, encoding="utf-8")
+        with whole_file(Path(target)) as file:
+            file.write(text.encode())
     except OSError as error:
         raise StoreError(f"{target}: cannot be written: {error.strerror}") from error
 

@@ -31,6 +31,7 @@ from typing import Any
 
 from edgejoule.errors import EdgejouleError, UsageError
 from edgejoule.export.bundle_content import ContentError, check_content, check_spec, parsed_json
+from edgejoule.output_files import whole_file
 from edgejoule.store import READABLE, Experiment, Store
 from edgejoule.version import __version__
 
@@ -90,18 +91,13 @@ class _Table:
 
 def write_bundle(store: Path, experiment: Experiment, target: Path) -> None:
     """Write an experiment's bundle; whole, or what was there stays. Raises BundleError when it cannot be written."""
-    scratch = target.with_name(f".{target.name}.part")
     try:
-        with _connected(store) as db, zipfile.ZipFile(scratch, "w") as archive:
+        with _connected(store) as db, whole_file(target) as file, zipfile.ZipFile(file, "w") as archive:
             _write(archive, db, experiment)
-        scratch.replace(target)
     except OSError as error:
         raise BundleError(f"{target}: cannot be written: {error.strerror}") from error
     except sqlite3.Error as error:
         raise BundleError(f"{store}: cannot be read: {error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            scratch.unlink()
 
 
 def import_bundle(path: Path, store: Path) -> int:

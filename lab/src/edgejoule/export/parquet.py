@@ -19,6 +19,7 @@ from edgejoule.export.runs_table import RunsColumn
 from edgejoule.extras import install_command
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.trace import Trace
+from edgejoule.output_files import whole_file
 from edgejoule.store import Experiment, Run, Store, StoredTrace
 from edgejoule.version import __version__
 
@@ -148,13 +149,8 @@ def _repeated(pa: Any, word: str, count: int) -> Any:
 @contextlib.contextmanager
 def _whole(target: Path) -> Iterator[IO[bytes]]:
     """A file that takes the target's place when it is complete."""
-    scratch = target.with_name(f".{target.name}.part")
     try:
-        with scratch.open("wb") as file:
+        with whole_file(target) as file:
             yield file
-        scratch.replace(target)
     except OSError as error:
         raise StoreError(f"{target}: cannot be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            scratch.unlink()

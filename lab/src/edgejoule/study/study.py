@@ -457,7 +457,7 @@ def _to_extend(store: Store, spec: Spec) -> Experiment:
     result = store.latest_of(spec)
     if result is None:
         raise UsageError(f"--more: {store.path} holds no experiment of this spec; run without --more")
-    if store.unfinished(spec) is not None:
+    if not result.finished:  # a run that failed is no obstacle: it may fail every time
         raise UsageError(f"--more: experiment {result.id} is not finished ({result.progress}); --resume finishes it")
     return result
 
