@@ -32,7 +32,7 @@ class Trimmed:
     def write(self, text: str) -> int:
         """Writes the text without trailing blanks, in signs that the file's encoding has."""
         trimmed = _TRAILING.sub(lambda end: "".join(_STYLES.findall(end[0])), text)
-        encoding = self._file.encoding or "utf-8"
+        encoding = getattr(self._file, "encoding", None) or "utf-8"
         return self._file.write(trimmed.encode(encoding, "edgejoule.plain").decode(encoding))
 
     def __getattr__(self, name: str) -> Any:
