@@ -12,6 +12,7 @@ from rich.console import Console
 
 from edgejoule.cli.layout import print_rows
 from edgejoule.experiment.read import SpecReading
+from edgejoule.experiment.spec_files import MergedSpec
 
 _SHOWN_ELSEWHERE = ("name", "question", "when", "schema_version")
 
@@ -44,7 +45,7 @@ def settings(reading: SpecReading) -> list[Setting]:
         for table, name in (("databases", "database"), ("workloads", "workload"))
     }
     stated = []
-    for place, value in _leaves(merged.data):
+    for place, value in _with_included(merged):
         if place[0] in _SHOWN_ELSEWHERE or (place[0] in used and place[1] not in used[place[0]]):
             continue
         key = ".".join(place)
@@ -52,6 +53,17 @@ def settings(reading: SpecReading) -> list[Setting]:
         file = "--set" if source is None else os.path.relpath(source.path, merged.files[0].path.parent)
         stated.append(Setting(key, value, file, source.line(key) if source else None))
     return stated
+
+
+def _with_included(merged: MergedSpec) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields every stated key in parts with its value; after a workload's `file`, what that file states."""
+    for place, value in _leaves(merged.data):
+        yield place, value
+        if place[0] == "workloads" and place[2:] == ("file",):
+            table = f"workloads.{place[1]}."
+            for key, own in merged.included.items():
+                if key.startswith(table):
+                    yield (*place[:2], key.removeprefix(table)), own
 
 
 def print_design(out: Console, reading: SpecReading) -> None:

@@ -76,8 +76,9 @@ def export(
 
     EXPERIMENT is an id, a name or latest (the default). The name of an energy column ends with its method
     (energy_j.modelled); the column beside it has the half width of the k=2 interval (energy_j.modelled.k2). The last
-    columns name experiment, host and start (UTC), and the fixed settings. A missing value is an empty cell, in Parquet
-    null. Tables have the attempts that count; JSON lines and bundles have all attempts.
+    columns name experiment, host and start (UTC), and the settings that are no factors, those of the workload among
+    them. A missing value is an empty cell, in Parquet null. Tables have the attempts that count; JSON lines and bundles
+    have all attempts.
     """
     if bundle is not None and (output is not None or bundle.suffix != ".zip"):
         raise UsageError(f"--bundle {bundle}: expected the name of a .zip file, and no -o beside it")

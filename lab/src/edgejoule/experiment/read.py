@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from edgejoule.experiment.command import (
     with_contents,
 )
 from edgejoule.experiment.complaints import complaints
+from edgejoule.experiment.inlined import with_properties
 from edgejoule.experiment.model import COMMAND_TAG, PROPERTIES_TAG, Spec, tables_of
 from edgejoule.experiment.settings import SettingsError
 from edgejoule.experiment.spec_files import MergedSpec, SpecFile, spec_file, spec_files, split_setting
@@ -60,14 +62,18 @@ class SpecReading:
 
     def text(self) -> str:
         """Returns the spec as one TOML text that needs no other file: as written, or merged with its bases and without
-        `--set`."""
+        `--set`. The properties of a workload's file are in it."""
         files = self.merged.files
-        if len(files) == 1:
-            return files[0].text
         written = MergedSpec(files)
-        for name, workload in tables_of(written.data.get("workloads")):
-            if not is_command(workload):
-                written.data["workloads"][name] = _with_file(workload, written, name)
+        whole = {
+            name: _with_file(workload, written, name)
+            for name, workload in tables_of(written.data.get("workloads"))
+            if not is_command(workload)
+        }
+        if len(files) == 1:
+            places = {key: os.path.relpath(written.place(key), files[0].path.parent) for key in written.included}
+            return with_properties(files[0].text, whole, places)
+        written.data.get("workloads", {}).update(whole)
         chain = " on ".join(file.path.name for file in files)
         return f"# {chain}: merged, as it was measured.\n{tomli_w.dumps(written.data)}"
 
@@ -166,7 +172,10 @@ def _with_file(workload: dict[str, Any], merged: MergedSpec, name: str) -> dict[
     own = dict(workload)
     beside = merged.folder(f"workloads.{name}.file")
     if isinstance(file := own.pop("file", None), str):
-        read = read_workload_file(find_workload_file(file, beside), merged.adapters())
+        path = find_workload_file(file, beside)
+        read = read_workload_file(path, merged.adapters())
+        stated = {key: value for key, value in read.properties.items() if key not in own}
+        merged.include(name, path, stated, read.lines)
         merged.notes.extend(note for note in read.notes if note not in merged.notes)
         own = read.properties | own
     elif file is not None:

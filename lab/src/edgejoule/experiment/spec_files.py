@@ -81,7 +81,8 @@ class MergedSpec:
     """Files merged in their order, the farthest base first, and then `--set`.
 
     data: the tables. sources: dotted key -> the file that states it, None for `--set`. left_out: factor -> levels that
-    a base states and that another file or `--set` replaced. notes: on what is read and changes nothing.
+    a base states and that another file or `--set` replaced. included: dotted key -> value of what the property file of
+    a workload states. notes: on what is read and changes nothing.
     """
 
     def __init__(self, files: Sequence[SpecFile]) -> None:
@@ -90,6 +91,7 @@ class MergedSpec:
         self.data: dict[str, Any] = {}
         self.sources: dict[str, SpecFile | None] = {}
         self.left_out: dict[str, list[Any]] = {}
+        self.included: dict[str, Any] = {}
         self.notes: list[str] = []
         for file in reversed(self.files):
             own = {key: value for key, value in file.data.items() if key != "base"}
@@ -111,6 +113,14 @@ class MergedSpec:
         if parents and parents[0] in _OTHER_TABLE:
             self._drop((_OTHER_TABLE[parents[0]], last))
         self._put((*parents, last), value, None)
+
+    def include(self, workload: str, path: Path, properties: Mapping[str, Any], lines: Mapping[str, int]) -> None:
+        """Records the property file of a workload as the source of its properties."""
+        keys = {name: f"workloads.{workload}.{name}" for name in properties}
+        file = SpecFile(path, "", {}, {keys[name]: lines[name] for name in keys if name in lines})
+        for name, key in keys.items():
+            self.included[key] = properties[name]
+            self.sources[key] = file
 
     def source(self, key: str) -> SpecFile | None:
         """Returns the file that states a dotted key or the nearest key around it; None: `--set`."""

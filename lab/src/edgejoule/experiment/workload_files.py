@@ -57,10 +57,11 @@ def _folders() -> list[Path]:
 @dataclass(frozen=True)
 class WorkloadFile:
     """properties: with their types, `kind` unless it is YCSB's core, settings by their name here, options of databases.
-    notes: what the file has that changes nothing.
+    lines: name of a property -> its line in the file (1-based). notes: what the file has that changes nothing.
     """
 
     properties: dict[str, Level]
+    lines: dict[str, int]
     notes: tuple[str, ...]
 
 
@@ -76,8 +77,10 @@ def read_workload_file(path: Path, databases: Collection[str] = ()) -> WorkloadF
         where = f"{path}:{kind_entry.line}"
         raise UsageError(f"{where}: workload={kind}: unknown kind of workload; {nearest(kind, KINDS)}")
     properties: dict[str, Level] = {} if kind == CORE else {"kind": kind}
+    lines = {"kind": kind_entry.line} if kind_entry is not None else {}
     foreign, idle = [], []
     for name, (value, line) in entries.items():
+        before = set(properties)
         try:
             if name in KINDS[kind]:
                 properties[name] = _sensible(name, _typed(value, KINDS[kind][name]))
@@ -94,9 +97,10 @@ def read_workload_file(path: Path, databases: Collection[str] = ()) -> WorkloadF
                 foreign.append(name)
         except ValueError as error:
             raise UsageError(f"{path}:{line}: {name}: {error}") from error
+        lines |= dict.fromkeys(set(properties) - before, line)
     notes = [f"{path}: of other databases, ignored: {', '.join(foreign)}"] if foreign else []
     notes += [f"{path}: without effect here: {', '.join(idle)}"] if idle else []
-    return WorkloadFile(properties, tuple(notes))
+    return WorkloadFile(properties, lines, tuple(notes))
 
 
 def _slip(name: str, kind: str) -> str:

@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 
 from edgejoule.dictionary.responses import is_energy, label_of
 from edgejoule.errors import UsageError
+from edgejoule.experiment.model import Level, Spec
+from edgejoule.experiment.settings import settings_in_force
 from edgejoule.store import Experiment, ResponseValue, Run
 
 EXPERIMENT, STARTED = "experiment", "started"  # columns; the first one begins the surroundings of a run
@@ -126,9 +128,25 @@ def _surroundings(experiment: Experiment, runs: Sequence[Run], taken: Collection
         RunsColumn("target", int, [run.settings.get("target_ops_s") for run in runs], "declared rate", "ops/s"),
     ]
     own = {column.name for column in columns}
-    fixed = experiment.spec.fixed.items()
-    columns += [RunsColumn(n, type(v), [v] * rows, "fixed setting") for n, v in fixed if n not in own]
+    in_force = [_settings(experiment.spec, run) for run in runs]
+    for name in dict.fromkeys((*experiment.spec.fixed, *(name for settings in in_force for name in settings))):
+        if name not in own:
+            columns.append(_setting(name, [settings.get(name) for settings in in_force]))
     return [column for column in columns if column.name not in taken]
+
+
+def _settings(spec: Spec, run: Run) -> dict[str, Level]:
+    """Returns what the experiment states for the run: its workload's properties, fixed and conditional settings."""
+    in_force = settings_in_force(spec, run.levels)
+    workload = spec.workloads.get(str(in_force.get("workload")), {})
+    return {**(workload if isinstance(workload, dict) else {}), **in_force}
+
+
+def _setting(name: str, values: Sequence[Level | None]) -> RunsColumn:
+    kinds = {type(value) for value in values if value is not None}
+    kind = float if kinds == {int, float} else kinds.pop() if len(kinds) == 1 else str
+    cells = [value if value is None or kind is not str else str(value) for value in values]
+    return RunsColumn(name, kind, cells, "setting of the run")
 
 
 def _utc(realtime_ns: int | None) -> str | None:

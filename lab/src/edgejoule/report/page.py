@@ -13,6 +13,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from edgejoule.experiment.inlined import with_properties
+from edgejoule.experiment.model import Spec
 from edgejoule.findings import Findings, ResponseFinding, baselines, phases, statistics, tables
 from edgejoule.findings.additions import replications_text
 from edgejoule.findings.design import Layout, design_of, label, runs_of
@@ -129,6 +131,9 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         served=findings.response("client_cpu_share") is not None,
         covers=sorted({_COVERS.get(t.domain, t.domain) for g in groups for t in g.traces}),
         channels=sorted({f"{t.channel} ({t.domain}, {t.method})" for g in groups for t in g.traces}),
+        workloads=_workloads(experiment.spec),
+        fixed=_assignments(experiment.spec.fixed),
+        spec_toml=_whole_text(experiment),
         options=_options(experiment),
         notes=store.notes(experiment.id),
         environment=_sections({k: v for k, v in experiment.environment.items() if k not in _SHOWN_ELSEWHERE}),
@@ -222,6 +227,23 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
         name = f"{prefix}{_label(key)}"
         rows += _flat(value, f"{name}, ") if isinstance(value, Mapping) else [(name, _value(key, value))]
     return rows
+
+
+def _workloads(spec: Spec) -> list[tuple[str, str]]:
+    """Returns each workload of the plan that the experiment describes, with its properties."""
+    used = spec.factors.get("workload", [spec.fixed.get("workload", "")])
+    described = ((str(name), spec.workloads.get(str(name))) for name in used)
+    return [(name, _assignments(own)) for name, own in described if isinstance(own, dict)]
+
+
+def _assignments(settings: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {json.dumps(v) if isinstance(v, bool) else v}" for name, v in settings.items())
+
+
+def _whole_text(experiment: Experiment) -> str:
+    """Returns the text of the experiment; a store of before this version may have one that names a property file."""
+    own = {name: w for name, w in experiment.spec.workloads.items() if isinstance(w, dict)}
+    return with_properties(experiment.spec_toml, own)
 
 
 def _options(experiment: Experiment) -> list[str]:
