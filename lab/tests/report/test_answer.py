@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+
+from command_line import edgejoule
 
 from edgejoule.findings import Answer, find
 from edgejoule.findings.answer import duration_text
 from edgejoule.findings.conditions import VERDICT_WORDS_MAX
 from edgejoule.findings.facts import stand_ins
 from edgejoule.findings.templates import fitting
-from edgejoule.findings.text import times_text
+from edgejoule.findings.text import times_text, unit_for
 from edgejoule.store import Run
 
 
@@ -87,6 +90,33 @@ def test_the_answer_is_in_the_json(make_store):
         data = json.loads(json.dumps(find(store, store.find()).to_json()))["answer"]
     assert set(data) == {"headline", "response", "method", "rows", "footnote"}
     assert set(data["rows"][0]) == {"name", "best", "verdict"}
+
+
+def shown(folder, store) -> str:
+    return edgejoule(folder, "show", "--store", str(store.path)).stdout
+
+
+def test_show_has_the_mean_of_each_cell_with_its_interval(make_store, tmp_path):
+    with make_store(method="counted", workloads=("write",)) as store:
+        cells = find(store, store.find()).answer.response.cells
+        text = shown(tmp_path, store)
+    unit = unit_for("µJ", (c.mean for c in cells))
+    for cell in cells:
+        between = f"{unit.number(cell.ci[0])} to {unit.number(cell.ci[1])}"
+        assert re.search(rf"^{cell.levels['database']} +5 +{unit.number(cell.mean)} +{between}$", text, re.MULTILINE)
+    assert text.index(" to ") < text.index("run  block"), "below the answer and above the runs"
+
+
+def test_show_gives_the_reason_for_a_missing_mean(make_store, tmp_path):
+    reached = {"workloads": ("write",), "method": "counted", "target_ops_s": 60_000, "reached": {"rocksdb": 0.7}}
+    with make_store(**reached) as store:
+        text = shown(tmp_path, store)
+    assert re.search(r"^rocksdb +0 +- +- +does not sustain 60,000/s, reached 42,000$", text, re.MULTILINE)
+
+
+def test_show_has_no_means_of_single_runs(make_store, tmp_path):
+    with make_store(workloads=("write",), blocks=1) as store:
+        assert "95 % CI" not in shown(tmp_path, store)
 
 
 def test_the_first_text_that_is_short_enough_is_taken():

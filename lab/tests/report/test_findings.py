@@ -11,6 +11,7 @@ import pytest
 from edgejoule.dictionary.responses import RESPONSES
 from edgejoule.findings import Findings, ResponseFinding, find
 from edgejoule.findings.facts import circumstances
+from edgejoule.findings.tables import means
 from edgejoule.findings.verdict import caveats
 from edgejoule.store import Run
 
@@ -380,6 +381,7 @@ def test_counts_that_are_constant_are_compared_exactly(make_store):
     assert row.best == ("leveldb", "rocksdb")
     assert findings.answer.footnote.startswith("Counts are constant in each cell and compared exactly. 15 runs")
     assert [s.text for s in findings.verdict] == []
+    assert [line[-1] for line in means(findings.answer.response).rows] == ["exact"] * 3
     assert [(c.other, c.ratio, c.ci, c.differs, c.exact) for c in row.ranking.contrasts] == [
         ("rocksdb", 1.0, None, False, True),
         ("sqlite", 2.0, None, True, True),

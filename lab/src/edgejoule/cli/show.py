@@ -15,7 +15,7 @@ from edgejoule.cli.layout import print_rows
 from edgejoule.cli.report import print_answer, print_details
 from edgejoule.cli.table_text import print_bare, print_table
 from edgejoule.experiment.command import shown
-from edgejoule.findings import experiments, find, run_tables
+from edgejoule.findings import experiments, find, run_tables, tables
 from edgejoule.findings.facts import circumstances
 from edgejoule.findings.text import count, listed
 from edgejoule.store import Experiment, Run, SeveralError, Store
@@ -109,6 +109,9 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
     if findings is not None:
         print_answer(out, findings.answer)
         out.print()
+        if findings.answer.response is not None and (means := tables.means(findings.answer.response)):
+            print_bare(out, means)
+            out.print()
     omitted = print_bare(out, experiments.runs(stored, runs))
     _print_omitted(out, omitted)
     _print_flags(out, runs)

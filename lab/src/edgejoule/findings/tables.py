@@ -145,6 +145,31 @@ def _cell_row(c: Cell, unit: Unit, uncertain: bool) -> tuple[table.Cell, ...]:
     )  # fmt: skip
 
 
+def means(r: ResponseFinding) -> Table | None:
+    """Returns n, mean and its interval of each cell, with the reason for a missing mean, for a terminal; None if no
+    cell has two runs.
+    """
+    shown = [c for c in r.cells if c.applies]
+    if max((c.n for c in shown), default=0) < 2:
+        return None
+    unit = unit_for_response(r)
+    names = list(shown[0].levels)
+    kind = "geometric mean" if r.scale == "log" and any(c.ci for c in shown) else "mean"
+    symbol = f"{unit.symbol} {r.method if r.is_energy else ''}".strip()
+    reasons = ["" if c.mean is not None else table.plain(why_none(c, r)) for c in shown]
+    has_reasons = any(reasons)
+    rows = []
+    for c, reason in zip(shown, reasons, strict=True):
+        mean = "-" if c.mean is None else unit.number(c.mean)
+        between = f"{unit.number(c.ci[0])} to {unit.number(c.ci[1])}" if c.ci else "exact" if r.exact else "-"
+        rows.append((*map(str, c.levels.values()), str(c.n), mean, between, *([reason] if has_reasons else [])))
+    columns = (
+        *names, "n", f"{r.label}\n{kind}\n{symbol}".rstrip(), f"95 % CI{alone(r)}", *(["remark"] if has_reasons else [])
+    )  # fmt: skip
+    numeric = (*[False] * len(names), True, True, True, *[False] * has_reasons)
+    return Table("means", columns, numeric, tuple(rows))
+
+
 def anova(r: ResponseFinding, part: AnalysisPart) -> Table | None:
     """The analysis of variance of one part; None without one."""
     if part.analysis is None:
