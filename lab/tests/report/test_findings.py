@@ -386,6 +386,9 @@ def test_counts_that_are_constant_are_compared_exactly(make_store):
         ("rocksdb", 1.0, None, False, True),
         ("sqlite", 2.0, None, True, True),
     ]
+    assert [part.reason for part in findings.responses[0].parts] == [
+        "counts are constant in each cell and compared exactly"
+    ]
     assert not any("replications are identical" in caveat for caveat in findings.caveats)
 
 

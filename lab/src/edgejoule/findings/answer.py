@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from edgejoule.findings.compare import MIXED
+from edgejoule.findings.compare import CONSTANT, MIXED
 from edgejoule.findings.conditions import best_levels, row_verdict
 from edgejoule.findings.design import Layout, label
 from edgejoule.findings.model import Answer, AnswerRow, Progress, ResponseFinding
@@ -46,7 +46,7 @@ def _method(r: ResponseFinding | None) -> str:
     if r.min_ratio is not None:
         parts.append(f"ratios below {ratio(r.min_ratio)}× are not resolved")
     elif r.exact:
-        parts.append("counts are constant in each cell and compared exactly")
+        parts.append(CONSTANT)
     elif any(c.differs is not None for k in r.rankings for c in k.contrasts):
         parts.append(f"tested at α = {r.alpha:.4g}")
     text = "; ".join(parts)

@@ -23,6 +23,7 @@ from edgejoule.store import ResponseValue, Run
 
 MODELLED = "modelled"
 MIXED = "mixed methods"
+CONSTANT = "counts are constant in each cell and compared exactly"
 
 
 def respond(
@@ -69,6 +70,7 @@ def respond(
         counted = judged and known.is_count and not plan.between_looks
         rankings = tuple(_ranking(c, cells, parts, design, known.better, judged, alpha) for c in design.conditions)
         rankings = tuple(_with_constants(k, design.subject, known.better) if counted else k for k in rankings)
+        parts = [_named_exact(part, rankings) for part in parts]
     return ResponseFinding(
         name=name, label=known.label, unit=known.unit, better=known.better, is_energy=known.is_energy, method=method,
         scale=str(scale), alpha=alpha, min_ratio=None if signed else resolved,
@@ -332,6 +334,13 @@ def _with_constants(k: Ranking, subject: str, better: Better) -> Ranking:
     if any(c.differs is not None for c in k.contrasts) or any(c.n < 2 or c.minimum != c.maximum for c in k.cells):
         return k
     return replace(k, contrasts=tuple(_exactly(k.cells[0], c, subject, better) for c in k.cells[1:]))
+
+
+def _named_exact(part: AnalysisPart, rankings: Sequence[Ranking]) -> AnalysisPart:
+    """Gives a part without an analysis the reason that its counts are compared exactly, if they are."""
+    own = [k for k in rankings if all(k.condition.get(name) == level for name, level in part.where.items())]
+    exact = part.analysis is None and own and all(k.exact for k in own)
+    return replace(part, reason=CONSTANT) if exact else part
 
 
 def _exactly(best: Cell, other: Cell, subject: str, better: Better) -> Contrast:
