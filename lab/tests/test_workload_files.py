@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from command_line import edgejoule
 
 from edgejoule.databases.snapshots import Snapshots
 from edgejoule.databases.system_under_test import system_of
@@ -146,7 +147,70 @@ def test_what_a_file_has_and_no_run_uses_is_noted(tmp_path: Path) -> None:
 
 
 def test_options_of_the_experiments_databases_are_kept(tmp_path: Path) -> None:
-    (tmp_path / "own").write_text("recordcount=5\ncassandra.writeconsistencylevel=ONE\nmongodb.url=x\nhbase.x=1\n")
+    (tmp_path / "own").write_text(
+        "recordcount=5\ncassandra.writeconsistencylevel=ONE\nmongodb.upsert=true\nhbase.x=1\n"
+    )
     spec = load_spec(written(tmp_path, 'file = "own"\n[databases.sqlite]\nadapter = "cassandra"'))
-    kept = {"recordcount": 5, "cassandra.writeconsistencylevel": "ONE", "mongodb.url": "x"}
+    kept = {"recordcount": 5, "cassandra.writeconsistencylevel": "ONE", "mongodb.upsert": True}
     assert spec.workloads["one"] == kept
+
+
+SERVED = """\
+name = "served"
+question = "?"
+[factors]
+database = ["redis", "noop"]
+workload = ["one"]
+[workloads.one]
+file = "own"
+recordcount = 5
+operationcount = 5
+"""
+
+
+def complaint_of(folder: Path, properties: str, text: str = SERVED) -> str:
+    """Returns why the dry-run of an experiment with this property file is refused."""
+    (folder / "own").write_text(properties)
+    (folder / "experiment.toml").write_text(text)
+    done = edgejoule(folder, "run", ".", "--dry-run")
+    assert done.returncode == 2, done.stdout
+    return done.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ("readproportion=1\nredis.timout_ms=5\n", "own:2: workloads.one.redis.timout_ms: unknown option"),
+        ("\n\nredis.password=secret\n", "own:3: workloads.one.redis.password: what an experiment says is stored"),
+        ("redis.host=127.0.0.1\nredis.port=1\n\ninsertproportion=0.1\n", "own:4: workloads.one.insertproportion:"),
+    ],
+)
+def test_a_message_on_a_property_names_its_file_and_line(tmp_path: Path, properties: str, message: str) -> None:
+    if "redis.password" in properties:
+        properties += "redis.host=127.0.0.1\nredis.port=1\n"
+    assert message in complaint_of(tmp_path, properties)
+
+
+def test_of_two_settings_that_exclude_each_other_both_files_are_named(tmp_path: Path) -> None:
+    text = complaint_of(tmp_path, "redis.host=127.0.0.1\nredis.port=1\ninsertproportion=0.1\n")
+    assert "own:3: workloads.one.insertproportion" in text
+    assert "own:1" in text
+
+
+def test_properties_of_ycsbs_own_bindings_are_read_or_noted(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    idle = ["redis.cluster=false", "mongodb.url=mongodb://db/ycsb?w=1", "mongodb.writeConcern=safe", "rocksdb.dir=/x"]
+    foreign = ["jdbc.fetchsize=10", "db.driver=org.postgresql.Driver", "db.url=jdbc:x", "postgrenosql.user=me"]
+    own.write_text("\n".join(["redis.timeout=2000", "mongodb.upsert=true", *idle, *foreign]))
+    read = read_workload_file(own)
+    assert read.properties == {"redis.timeout_ms": 2000, "mongodb.upsert": True}
+    assert read.lines["redis.timeout_ms"] == 1
+    ignored, without_effect = read.notes
+    assert all(line.partition("=")[0] in without_effect for line in idle)
+    assert all(line.partition("=")[0] in ignored for line in foreign)
+
+
+def test_the_time_limit_of_ycsbs_redis_binding_is_a_number(tmp_path: Path) -> None:
+    (tmp_path / "own").write_text("redis.timeout=2s\n")
+    with pytest.raises(UsageError, match=r"own:1: redis.timeout: expected a whole number .* got '2s'"):
+        read_workload_file(tmp_path / "own")

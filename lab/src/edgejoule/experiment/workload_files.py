@@ -32,6 +32,19 @@ from edgejoule.experiment.property_text import read_properties
 
 _SLIP_MAX = 2  # letters that differ in a typing error
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+#: Options of YCSB's own bindings -> the option here that means the same.
+_SAME = {"redis.timeout": "redis.timeout_ms"}  # both in ms
+#: Options of YCSB's own bindings that change nothing here -> why.
+_BINDINGS = {
+    "mongodb.maxconnections": "each thread has its own connection",
+    "mongodb.readPreference": "mongodb.read_preference sets it",
+    "mongodb.threadsAllowedToBlockForConnectionMultiplier": "each thread has its own connection",
+    "mongodb.url": "mongodb.host and mongodb.port name a server that you run, mongodb.database its database",
+    "mongodb.writeConcern": "durability and mongodb.w set it",
+    "redis.cluster": "the driver speaks to one server, not to a cluster",
+    "rocksdb.dir": "each run has its own folder",
+    "rocksdb.optionsfile": "rocksdb.options takes options as text",
+}
 _EXPORTERS = ("TextMeasurementsExporter", "JSONMeasurementsExporter", "JSONArrayMeasurementsExporter")
 
 
@@ -88,6 +101,8 @@ def read_workload_file(path: Path, databases: Collection[str] = ()) -> WorkloadF
                 properties |= {own: _sensible(own, level) for own, level in _setting(name, value).items()}
             elif (why := _why_idle(name, value, kind)) is not None:
                 idle.append(f"{name} ({why})")
+            elif name in _SAME:
+                properties.setdefault(_SAME[name], _typed(value, "count"))
             elif "." in name and name.split(".", 1)[0] in {*DATABASES, *databases}:
                 properties[name] = _option(value)
             elif "." not in name or (near := _slip(name, kind)):
@@ -156,7 +171,7 @@ def _why_idle(name: str, value: str, kind: str) -> str | None:
         _typed(value, NOT_IN_EXPERIMENTS[name])
         return "a load with a failed insert is refused"
     if (known := EVERY_RUN.get(name)) is None:
-        return why_without_effect(name)
+        return why_without_effect(name) or _BINDINGS.get(name)
     if name == "db":
         return "the experiment names its databases"
     typed = _typed(value, known["type"])
