@@ -53,7 +53,7 @@ class StudyProgress:
         self._spec: Spec | None = None
         self._todo: list[PlannedRun] = []
         self._cost_s: dict[str, list[float]] = {}
-        self._began_s = 0.0
+        self._began_s = self._measured_s = self._limit_s = 0.0
         self._power_w: float | None = None
         self._done = self._runs = self._blocks = self._label_width = 0
         self.idle = False
@@ -105,19 +105,27 @@ class StudyProgress:
     def running(self, planned: PlannedRun) -> None:
         """Starts an empty second bar for a run."""
         self._began_s = time.monotonic()
+        self._measured_s, self._limit_s = 0.0, float(planned.properties.get("maxexecutiontime") or 0)
         self._bars.update(self._now, total=1.0, completed=0.0, description=planned.label(), status="starting")
         self._show_plan(planned.block)
 
     def event(self, event: Event) -> None:
         """Move the second bar."""
         if event["event"] == "interval":
-            planned = event["operations_planned"]
+            self._measured_s += event.get("duration_ns", 0) / 1e9
             rate = f"{event['throughput_ops_s']:,.0f} ops/s"
             if self._power_w is not None:
                 rate += f", {self._power_w:.2f} W {self._method}"
-            self._bars.update(self._now, total=planned, completed=event["operations_total"], status=rate)
+            share = self._share_done(event["operations_total"], event["operations_planned"])
+            self._bars.update(self._now, total=1.0, completed=share, status=rate)
         elif event["event"] == "phase" and event["phase"] in _STANDING:
             self._bars.update(self._now, status=_STANDING[event["phase"]])
+
+    def _share_done(self, operations: int, planned: int) -> float:
+        """Returns how much of a run is done, by its operations or its time limit; 0 if it has neither."""
+        shares = [operations / planned] if planned else []
+        shares += [self._measured_s / self._limit_s] if self._limit_s else []
+        return min(1.0, max(shares, default=0.0))
 
     def power(self, power: LivePower) -> None:
         """Stores the newest power for the next event."""
