@@ -316,6 +316,10 @@ ROWS = {
     "many": (
         {"best": "a", "others": {level: 2.0 + i for i, level in enumerate("bcdefghijk")}}, "a; 10 others 2.0× to 11×",
     ),
+    "many in any order": (
+        {"best": "a", "others": dict(zip("bcdefghi", [64, 1.4, 30, 2, 9, 11, 5, 3], strict=True))},
+        "a; 8 others 1.4× to 64×",
+    ),
     "no ratio": ({"best": "leveldb", "others": {"sqlite": (None, True)}}, "leveldb; sqlite worse"),
 }  # fmt: skip
 
