@@ -18,6 +18,8 @@ import redis
 from edgejoule.database_servers.redis import connected
 from edgejoule.database_servers.server import LOOPBACK, free_ports
 from edgejoule.databases.driver import driver_path
+from edgejoule.findings import find
+from edgejoule.store import Store
 
 from .conftest import Start
 from .studies import Study, needs, until
@@ -151,6 +153,22 @@ def test_what_only_a_server_of_the_study_takes_is_refused(
     code, said = Study(folder, "redis", fixed=fixed).run()
     assert code == 2
     assert message in " ".join(said.split())
+
+
+def test_a_server_that_breaks_the_promise_of_the_durability_flags_its_runs(
+    folder: Path, users_redis: UsersRedis
+) -> None:
+    users_redis.load()
+    study = Study(folder, "redis", fixed=users_redis.fixed() + '\ndurability = "power"')
+    code, said = study.run()
+    assert code == 3, said
+    settings = 'appendonly=no, appendfsync=everysec, save=""; set on the server'
+    for run in study.runs():
+        assert f"durability power does not hold: {settings}" in run.flags
+    with Store.open(study.store) as store:
+        found = find(store, store.experiments()[0])
+    assert found.caveats[0] == f"redis does not keep the promise of durability power: {settings}."
+    assert [(d.durability, d.how) for d in found.databases] == [("power", f"does not hold: {settings}")]
 
 
 def test_rows_that_the_user_has_not_loaded_are_reported_with_the_remedy(folder: Path, users_redis: UsersRedis) -> None:

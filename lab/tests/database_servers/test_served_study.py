@@ -103,6 +103,44 @@ def test_the_durability_of_a_study_is_in_force_and_reported(tmp_path: Path, data
         assert [s["fsync"] for s in settings] == ["off", "on"]
 
 
+@pytest.mark.parametrize(
+    ("database", "durability", "option", "value"),
+    [
+        ("redis", "power", "conf.appendfsync", "no"),
+        ("redis", "process", "persistence", "rdb"),
+        ("postgres", "power", "synchronous_commit", "off"),
+        ("postgres", "power", "conf.fsync", "off"),
+    ],
+)
+def test_an_option_that_breaks_the_promise_of_the_durability_is_refused(
+    tmp_path: Path, database: str, durability: str, option: str, value: str
+) -> None:
+    fixed = f'durability = "{durability}"\n"{database}.{option}" = "{value}"'
+    code, said = Study(tmp_path, database, fixed=fixed).run("--dry-run")
+    said = " ".join(said.split())
+    assert code == 2
+    assert f"experiment.toml:14: fixed.{database}.{option}: excludes fixed.durability (experiment.toml:13)" in said
+    assert f"{option} = {value} breaks the promise of durability {durability}; remove the option, or name" in said
+
+
+def test_an_option_that_keeps_more_than_the_promise_takes_precedence(tmp_path: Path) -> None:
+    study = Study(tmp_path, "redis", fixed='durability = "process"\n"redis.persistence" = "aof-always"')
+    code, said = study.run()
+    assert code in (0, 3), said
+    (run,) = study.runs()
+    assert "appendfsync=always" in str(run.durability)
+
+
+def test_sessions_of_postgres_have_the_option_of_the_study(tmp_path: Path) -> None:
+    study = Study(tmp_path, "postgres", '"postgres.synchronous_commit" = ["on", "off"]')
+    code, said = study.run()
+    assert code in (0, 3), said
+    for run, value in zip(study.runs(), ("on", "off"), strict=True):
+        assert f"synchronous_commit={value}" in str(run.durability)
+        assert run.facts["server"]["settings"]["synchronous_commit"] == value
+        assert not any("durability" in flag for flag in run.flags), "the experiment asks for no class"
+
+
 def test_a_cell_that_fails_is_in_the_report_with_its_cause_beside_those_that_do_not(tmp_path: Path) -> None:
     study = Study(tmp_path, "redis", '"redis.maxmemory" = ["", "1mb"]')
     _, said = study.run("--keep-going", "-o", "report.html")

@@ -65,6 +65,9 @@ class Cassandra(DatabaseServer):
         "1gb-board": {"heap_mb": "430", "new_mb": "142", "timeout_ms": "60000"},
     }
     durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {"power": {"commitlog_sync": "batch"}}
+    promise_broken_by: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {
+        "power": {"commitlog_sync": ("periodic",)},
+    }
     replication_option = "replication_factor"
     connection_options = ("hosts", "port", "jmxports")
     start_s = 180.0

@@ -67,6 +67,9 @@ class MongoDB(DatabaseServer):
     presets: ClassVar[Mapping[str, Mapping[str, str]]] = {"1gb-board": {"cache_gb": "0.25"}}
     #: Of the driver, which otherwise waits for the journal; mongod by itself does not.
     durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {"": {"journal": "false"}}
+    promise_broken_by: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {
+        durability: {"journal": ("false",), "server_journal": ("off",)} for durability in ("process", "power")
+    }
     connection_options = ("host", "port", "uri", "url")
     start_s = 60.0
     stop_s = 120.0  # mongod makes a checkpoint before it ends

@@ -29,7 +29,7 @@ def effective(
     asked: Mapping[str, object],
 ) -> dict[str, str]:
     """Returns every option's value, and the settings passed through. Raises UsageError for unknown options."""
-    requested = {name: _text(value) for name, value in asked.items()}
+    requested = {name: option_text(value) for name, value in asked.items()}
     for name, value in requested.items():
         if name.startswith(OWN) and len(name) > len(OWN):
             continue
@@ -67,5 +67,6 @@ def json_value(text: str) -> object:
     return value
 
 
-def _text(value: object) -> str:
+def option_text(value: object) -> str:
+    """Returns a value as a server's option."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -79,6 +79,13 @@ class Postgres(DatabaseServer):
         "process": {"synchronous_commit": "on", "fsync": "on"},  # PostgreSQL has no level between this and power
         "power": {"synchronous_commit": "on", "fsync": "on"},
     }
+    promise_broken_by: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {
+        "process": dict.fromkeys(("synchronous_commit", "conf.synchronous_commit"), ("off",)),
+        "power": dict.fromkeys(
+            ("synchronous_commit", "conf.synchronous_commit", "fsync", "conf.fsync", "conf.full_page_writes"), ("off",)
+        ),
+    }
+    of_sessions = ("synchronous_commit",)
     replication_option = "shard_replication_factor"
     start_s = 60.0
     connection_options = ("host", "port", "user", "database")

@@ -67,6 +67,13 @@ class Redis(DatabaseServer):
         "process": {"persistence": "aof-no"},
         "power": {"persistence": "aof-always"},
     }
+    promise_broken_by: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {
+        "process": {"persistence": ("none", "rdb"), "conf.appendonly": ("no",)},
+        "power": {
+            "persistence": ("none", "rdb", "aof-no", "aof-everysec"),
+            "conf.appendonly": ("no",), "conf.appendfsync": ("no", "everysec"),
+        },
+    }  # fmt: skip
     stop_s = 60.0  # Redis writes its data before it ends
 
     @classmethod

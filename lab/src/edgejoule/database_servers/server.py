@@ -93,6 +93,9 @@ class DatabaseServer(abc.ABC):
     options: ClassVar[Mapping[str, Option]] = {}
     presets: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {}  # durability class, "" for none -> options
+    #: Durability class -> option -> values that break its promise.
+    promise_broken_by: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {}
+    of_sessions: ClassVar[Sequence[str]] = ()  # options that its client sets for its own sessions, too
     replication_option: ClassVar[str] = ""  # the server's or client's name of replication_factor
     start_s: ClassVar[float] = 30.0  # maximum duration of a start
     stop_s: ClassVar[float] = 20.0  # between the request to end and SIGKILL

@@ -16,7 +16,7 @@ from edgejoule.commands.check import check_command
 from edgejoule.commands.loading import load_by_command, load_content
 from edgejoule.database_servers import REMOVED, SERVERS, DatabaseServer, ycsb_client
 from edgejoule.database_servers.external import HOST, SECRET, external
-from edgejoule.database_servers.options import OWN
+from edgejoule.database_servers.options import OWN, option_text
 from edgejoule.database_servers.serving import Serving, keep_data_only, options_of, serving
 from edgejoule.database_servers.ycsb_client import BINDINGS, Task, YcsbClient
 from edgejoule.databases import driver as databases
@@ -253,7 +253,22 @@ class Served(_Driven):
         if run.policy:
             why = f"only rocksdb offloads compactions; remove {run.adapter}, or the policy"
             raise SettingsError(run.levels, "eco.policy", why, other="database")
+        self._check_durability()
         self._check_copies(self.server(_NOWHERE))
+
+    def _check_durability(self) -> None:
+        """Refuses an option that breaks the promise of the class that the experiment asks for. Raises UsageError."""
+        run = self.run
+        if not run.durability_asked or run.durability is None:
+            return
+        for option, values in self._kind.promise_broken_by.get(run.durability, {}).items():
+            value = option_text(run.options.get(option, ""))
+            if value in values:
+                why = (
+                    f"{option} = {value} breaks the promise of durability {run.durability}; remove the option, or "
+                    "name a weaker durability"
+                )
+                raise SettingsError(run.levels, f"{run.adapter}.{option}", why, other="durability")
 
     def _check_copies(self, server: DatabaseServer) -> None:
         """Checks that there is a node for every copy of a row. Raises UsageError."""
@@ -277,6 +292,9 @@ class Served(_Driven):
         """Returns the driver's arguments. command: load or run."""
         own = options_of(self._kind, self.options)
         options = {name: value for name, value in self.options.items() if name not in own}
+        for name in self._kind.of_sessions:  # the client's own value by durability class would take precedence
+            if (value := self.run.options.get(f"{OWN}{name}", self.run.options.get(name))) is not None:
+                options[name] = value
         return driver_arguments(command, self.run, {**options, **served.server.connection()})
 
     def client(

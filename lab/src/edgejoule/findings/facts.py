@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from edgejoule.dictionary.durability import broken_promise, promise_text
 from edgejoule.dictionary.responses import OTHER_CPU_SHARE_MIN, reported_responses
 from edgejoule.experiment.model import Spec
 from edgejoule.findings.model import DatabaseFacts, LoadFacts, Progress, RunFacts
@@ -65,6 +66,18 @@ def durability_class(run: Run) -> str:
     return str(known.get("class", "not stated"))
 
 
+def durability_caveats(runs: Sequence[Run]) -> list[str]:
+    """Returns one caveat for each database whose settings break the promise of the durability that was asked for."""
+    broken: dict[tuple[str, str], dict[str, None]] = {}
+    for run in runs:
+        if (settings := broken_promise(run.durability)) is not None:
+            broken.setdefault((database_level(run), durability_class(run)), {})[settings] = None
+    return [
+        f"{name} does not keep the promise of durability {durability}: {' or '.join(settings)}."
+        for (name, durability), settings in sorted(broken.items())
+    ]
+
+
 def _facts(name: str, durability: str, runs: Sequence[Run]) -> DatabaseFacts:
     own = [r.database for r in runs if r.database is not None]
     options: dict[str, str] = {}
@@ -77,7 +90,7 @@ def _facts(name: str, durability: str, runs: Sequence[Run]) -> DatabaseFacts:
         versions=tuple(dict.fromkeys(str(d.get("version", "not stated")) for d in own)),
         options=options,
         durability=durability,
-        how="; ".join(dict.fromkeys(str((r.durability or {}).get("how", "not stated")) for r in runs)),
+        how="; ".join(dict.fromkeys(promise_text(r.durability) for r in runs)),
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from edgejoule.database_servers.serving import ServerUse
 from edgejoule.databases.driver import Event
 from edgejoule.databases.system_under_test import system_of
+from edgejoule.dictionary.durability import broken_promise
 from edgejoule.dictionary.properties import CORE
 from edgejoule.dictionary.responses import OPERATIONS, latency_name
 from edgejoule.errors import DatabaseError
@@ -55,6 +56,12 @@ def driver_flags(executions: Sequence[Execution], totals: Totals, missed: str | 
     if len(executions) > 1 and (worked := worked_share(executions)) < _WORKED_SHARE_MIN:
         flags.append(f"only {worked:.0%} of the measured time is work: the rest lies between the executions")
     return flags
+
+
+def durability_flags(durability: Mapping[str, object]) -> list[str]:
+    """Returns a flag for a server whose settings break the promise of the class that the experiment asks for."""
+    broken = broken_promise(durability)
+    return [] if broken is None else [f"durability {durability['class']} does not hold: {broken}"]
 
 
 def outages(totals: Totals, gap_s_max: float) -> list[str]:

@@ -38,6 +38,7 @@ from edgejoule.study.driver_figures import (
     check_data,
     driver_flags,
     driver_responses,
+    durability_flags,
     outages,
     rate_responses,
     short_of_target,
@@ -281,6 +282,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, context: RunContext) -> tup
         joules = [only_whole(j, len(sampled.executions)) for j in joules]
     metering, doubts = checked(sampled.metered, intervals, result.settled)
     start = sampled.executions[0].start
+    durability = {**start["durability"], **({} if planned.durability_asked else {"asked": False})}
     run = Run(
         run_index=planned.index,
         block=planned.block,
@@ -291,6 +293,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, context: RunContext) -> tup
             *doubts,
             *opened.doubts,
             *driver_flags(sampled.executions, totals, missed),
+            *(durability_flags(durability) if system_of(planned).has_server else ()),
             *outages(totals, planned.longest_gap_s_max),
             *short_of_target(sampled.executions, load_curve=planned.load_percent is not None),
             *_elsewhere(planned),
@@ -305,7 +308,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, context: RunContext) -> tup
         ),
         intervals=intervals,
         database=start["database"],
-        durability={**start["durability"], **({} if planned.durability_asked else {"asked": False})},
+        durability=durability,
         meters=tuple(map(meter_facts, context.meters)),
         facts={
             "metering": metering,

@@ -1,0 +1,29 @@
+"""The sentence of a client on its durability, read by the lab."""
+
+from __future__ import annotations
+
+import pytest
+
+from edgejoule.dictionary.durability import broken_promise, promise_text
+
+BROKEN = "; this is weaker than the class asks for: its promise does not hold"
+
+
+@pytest.mark.parametrize(
+    ("how", "settings"),
+    [
+        (f"power: every write is synced{BROKEN}; appendonly=no; set on the server", "appendonly=no; set on the server"),
+        (f"power: the log is synced; fsync=off{BROKEN}; the workers may differ", "fsync=off; the workers may differ"),
+    ],
+)
+def test_a_broken_promise_is_its_settings_alone(how: str, settings: str) -> None:
+    said = {"class": "power", "how": how}
+    assert broken_promise(said) == settings
+    assert promise_text(said) == f"does not hold: {settings}", "and not that every write is synced"
+    assert broken_promise({**said, "asked": False}) is None
+
+
+@pytest.mark.parametrize("said", [None, {}, {"class": "power", "how": "power: every write is synced; fsync=on"}])
+def test_a_promise_that_holds_or_that_nobody_states_is_not_broken(said: dict[str, object] | None) -> None:
+    assert broken_promise(said) is None
+    assert promise_text(said) == (said or {}).get("how", "not stated")
