@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
-from edgejoule.findings import find, statistics
+from edgejoule.findings import find, statistics, tables
 from edgejoule.findings.table import plain
 from edgejoule.report.page import build
 
@@ -106,6 +107,37 @@ def test_a_run_that_leaves_something_to_the_next_is_reported(make_store, monkeyp
     checks = statistics.checks(result)
     assert "1 of 12 checks reject an assumption of the model, where about 0.60 would do so by chance" in checks.text
     assert "runs depend on the run before" in plain(checks.table.rows[0][3])
+
+
+@pytest.mark.parametrize(
+    ("databases", "text"),
+    [(("sqlite", "leveldb"), "cannot be tested with two cells in blocks"), (("sqlite", "leveldb", "rocksdb"), "p ")],
+)
+def test_variances_of_two_cells_in_blocks_cannot_be_tested(make_store, databases, text) -> None:
+    """Within a block the residual of one cell is that of the other with the opposite sign: p would always be 1."""
+    with make_store(**COUNTED, databases=databases, workloads=("write",)) as store:
+        checks = statistics.checks(find(store, store.find()))
+    assert {text in plain(row[2]) for row in checks.table.rows} == {True}
+
+
+def test_the_peak_memory_of_server_and_client_are_beside_each_other(make_store) -> None:
+    with make_store(**COUNTED) as store:
+        result = find(store, store.find())
+    other = replace(result.others[0], is_energy=False)
+    alone = replace(other, name="rss_peak_mb", label="peak memory", unit="MB")
+    served = replace(other, name="server_rss_peak_mb", label="peak memory of the server", unit="MB")
+    embedded = tables.intervals(replace(result, others=(alone,)))
+    assert [c for c in embedded.columns if "memory" in c] == ["peak memory (MB)"]
+    both = tables.intervals(replace(result, others=(alone, served)))
+    assert [c for c in both.columns if "memory" in c] == [
+        "peak memory of the server (MB)", "peak memory of the client (MB)",
+    ]  # fmt: skip
+
+
+def test_a_percentile_of_merged_runs_is_related_to_that_of_the_tables(make_store) -> None:
+    text = text_of(page_of(make_store))
+    assert "all replications of a cell merged. So a percentile here is that of all operations together" in text
+    assert "the tables and the verdict compare the means of each run's own percentile" in text
 
 
 @pytest.mark.slow

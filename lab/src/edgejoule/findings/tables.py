@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from edgejoule.dictionary.responses import Better
 from edgejoule.findings import analysis_tables, table
@@ -256,8 +257,13 @@ def intervals(f: Findings) -> Table | None:
         return None  # a command without a server: settled is active
     names = (
         "active_s", "settled_s", "energy_active_j", "energy_j", "energy_debt_j", "power_mean_w",
-        "write_amplification", "rss_peak_mb",
+        "write_amplification", "server_rss_peak_mb", "rss_peak_mb",
     )  # fmt: skip
+    if f.response("server_rss_peak_mb"):
+        of_client = tuple(
+            replace(r, label="peak memory of the client") if r.name == "rss_peak_mb" else r for r in f.others
+        )
+        f = replace(f, others=of_client)
     return _means(f, names, "Active and settled: means over the runs")
 
 

@@ -52,9 +52,12 @@ def shapiro_wilk(residuals: FloatArray) -> Check:
 def brown_forsythe(residuals: FloatArray, member: IntArray) -> Check:
     """Tests for equal variances: one-way F of the absolute deviations from each cell's median.
 
-    None for a single cell and without variation within the cells.
+    None for a single cell, without variation within the cells, and for two cells in complete blocks: the residuals of
+    one are those of the other with the opposite sign, so that no difference can show.
     """
     count = int(member.max()) + 1
+    if count == 2 and _mirrored(residuals[member == 0], residuals[member == 1]):
+        return Check(None, None)
     df = residuals.size - count
     medians = np.array([np.median(residuals[member == cell]) for cell in range(count)])
     deviation = np.abs(residuals - medians[member])
@@ -65,3 +68,10 @@ def brown_forsythe(residuals: FloatArray, member: IntArray) -> Check:
         return Check(None, None)
     f = (between / (count - 1)) / (within / df)
     return Check(f, float(special.fdtrc(count - 1, df, f)))
+
+
+def _mirrored(first: FloatArray, second: FloatArray) -> bool:
+    if first.size != second.size or first.size < 2:
+        return False
+    tolerance = 1e-9 * float(np.abs(first).max())
+    return bool(np.allclose(np.sort(first), np.sort(-second), rtol=0, atol=tolerance))
