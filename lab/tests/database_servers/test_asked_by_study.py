@@ -17,7 +17,7 @@ from edgejoule.databases.checks import check_plan
 from edgejoule.databases.driver import adapters
 from edgejoule.databases.snapshots import Snapshots
 from edgejoule.databases.system_under_test import Served, system_of
-from edgejoule.errors import UsageError
+from edgejoule.errors import DatabaseError, UsageError
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, make_plan
 from edgejoule.experiment.read import load_spec
@@ -119,7 +119,7 @@ def test_a_study_of_a_server_whose_python_package_is_missing_names_the_extra(
     monkeypatch.setattr(f"edgejoule.database_servers.{database}.program", lambda name: "/bin/true")
     adapters.cache_clear()
     try:
-        with pytest.raises(UsageError, match=rf"package {package} is missing: .*pip install -e .*\[servers\]"):
+        with pytest.raises(DatabaseError, match=rf"package {package} is missing: .*pip install -e .*\[servers\]"):
             check_plan(*plan_of(database))
         _, (run,) = plan_of(database, **{f"{database}.host": "127.0.0.1"})
         assert "package" not in str(system_of(run).missing()), "the driver alone asks a server that the user runs"
@@ -150,8 +150,10 @@ def test_a_database_that_is_not_here_is_refused_unless_the_others_are_to_continu
         check_plan(spec, plan)
     check_plan(spec, plan, keep_going=True)
     spec, plan = plan_of("cassandra")
-    with pytest.raises(UsageError, match="no run of the plan can be done here: cassandra is not available"):
-        check_plan(spec, plan, keep_going=True)
+    for keep_going in (False, True):
+        with pytest.raises(DatabaseError, match="can be done here: cassandra is not available") as caught:
+            check_plan(spec, plan, keep_going=keep_going)
+        assert caught.value.exit_code == 1  # as of the dry-run
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_nothing_is_loaded_there(folder: Path, users_redis: UsersRedis) -> None:
     ("more", "message"),
     [
         (f'"redis.password" = "{PASSWORD}"', "name the place of the password by redis.password_env or"),
-        ("insertproportion = 0.1", "would be there for the next; set insertproportion = 0, or remove redis.host"),
+        ("insertproportion = 0.1", "begin with the changed rows; set insertproportion = 0, or remove redis.host"),
         ("memory_limit_mb = 100", "memory_limit_mb is for what the study starts itself"),
         ('"redis.persistence" = "none"', "redis.persistence: unknown option; it is of servers that the study starts"),
     ],

@@ -46,7 +46,7 @@ def test_no_card_is_taken_that_was_not_named() -> None:
     said = Nvml(library=library()).probe()
     assert not said.available
     assert "2 cards" in said.reason
-    assert said.fix == "name it: nvml = { gpu = 0 }"
+    assert said.fix == "name it under [meter.options]: nvml = { gpu = 0 }"
 
 
 def test_a_lost_card_is_missing_with_the_librarys_message() -> None:

@@ -368,6 +368,7 @@ def test_a_dry_run_without_a_possible_run_shows_the_plan_and_fails() -> None:
     code, text = planned("--set", 'factors.database=["leveldb"]')
     assert code == 1
     assert "6 runs of 2 cells" in text
+    assert "0 of 6 runs can be done here" in text
     assert text.splitlines()[-1] == "edgejoule: no run of the plan can be done here"
     code, text = planned("--set", 'factors.database=["leveldb"]', "--json")
     assert code == 1

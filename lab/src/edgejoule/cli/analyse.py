@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 
 from edgejoule.cli.common import Number, console, echo_json, json_option, messages
-from edgejoule.errors import UsageError
+from edgejoule.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from edgejoule.stats import CsvTable
@@ -187,17 +187,21 @@ def analyse(
     lines = regression(columns, response, line_on, groups, repeated=repeated) if line_on else None
     for warning in mixed:
         messages().print(f"warning: {warning}", markup=False, highlight=False)
-    result = analyse_table(
-        columns,
-        response,
-        factors,
-        by=by,
-        alpha=alpha,
-        looks=plan,
-        distributions=cdf,
-        same_against_same=aa,
-        **options,
-    )
+    try:
+        result = analyse_table(
+            columns,
+            response,
+            factors,
+            by=by,
+            alpha=alpha,
+            looks=plan,
+            distributions=cdf,
+            same_against_same=aa,
+            **options,
+        )
+    except DataError as error:
+        where = f"{', '.join(map(str, files))}, column {response}"
+        raise DataError(f"{where}: {str(error).removeprefix(f'{response}: ')}") from error
     if as_json:
         echo_json({**result.to_json(), **({"regression": lines.to_json()} if lines else {}), "warnings": mixed})
         return

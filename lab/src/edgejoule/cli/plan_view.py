@@ -123,6 +123,8 @@ def _print_missing(out: Console, plan: Plan, not_here: Mapping[str, str]) -> boo
         databases_alone = all(reason in map(_absent, plan.runs) for reason in not_here.values())
         option = "--keep-going" if databases_alone else "--only FACTOR=LEVEL"
         out.print(f"{left:,} of {count(len(plan.runs), 'run')} can be done here; {option} makes them", markup=False)
+    elif not left and plan.runs:
+        out.print(f"0 of {count(len(plan.runs), 'run')} can be done here", markup=False)
     return left > 0 or not plan.runs
 
 

@@ -12,7 +12,7 @@ from edgejoule.databases.system_under_test import system_of
 from edgejoule.dictionary.properties import is_option
 from edgejoule.dictionary.responses import nearest
 from edgejoule.eco.federation.namespaces import why_no_delay, why_no_namespaces
-from edgejoule.errors import UsageError
+from edgejoule.errors import DatabaseError
 from edgejoule.experiment.command import CommandWorkload
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun
@@ -23,14 +23,20 @@ from edgejoule.machine import file_system, memory_group
 def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = False, shown_only: bool = False) -> None:
     """Raises UsageError for settings that the driver would reject later, or that no run would use.
 
+    Raises DatabaseError if all databases are missing.
+
     keep_going: accepts runs of a missing database, which then fail, as long as other runs are possible. shown_only: the
     plan is not carried out, so it may have runs of missing databases alone.
     """
     systems = [system_of(run) for run in plan]
     for system in systems:
-        system.check(keep_going=keep_going or shown_only)
-    if systems and not shown_only and all(system.missing() for system in systems):
-        raise UsageError(f"no run of the plan can be done here: {systems[0].missing()}")
+        system.check(keep_going=True)
+    missing = [system.missing() for system in systems] if not shown_only else []
+    if missing and all(missing):
+        raise DatabaseError(f"no run of the plan can be done here: {'; '.join(dict.fromkeys(filter(None, missing)))}")
+    if any(missing) and not keep_going:
+        for system in systems:
+            system.check(keep_going=False)
     _check_prefixes(spec, plan)
 
 

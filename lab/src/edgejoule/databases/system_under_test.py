@@ -134,7 +134,7 @@ class _Driven(SystemUnderTest):
         if run.adapter not in known:
             raise _unknown_database(run, known)
         if (absent := self.missing()) and not keep_going:
-            raise UsageError(f"{run.label()}: {absent}; or leave its runs out and do the others with --keep-going")
+            raise UsageError(f"{absent}; or leave its runs out and do the others with --keep-going")
         for option in run.options:
             if option not in self._adapter.options and not (self.has_server and option.startswith(OWN)):
                 raise _wrong_option(run, option, f"unknown option; {self._hint(option)}")
@@ -419,11 +419,12 @@ class External(Served):
             why = f"what an experiment says is stored; name the place of the password by {named}"
             raise SettingsError(run.levels, f"{run.adapter}.{SECRET}", why)
         remove = f"remove {host} to let the study start {run.adapter}"
+        changes = f"changes the rows {yours}, and the next run would begin with the changed rows"
         if run.kind != CORE:
-            why = f"rows that a run changes {yours} would be there for the next; name another workload, or {remove}"
+            why = f"it {changes}; name another workload, or {remove}"
             raise SettingsError(run.levels, "workload", why, other=host)
         for name in (name for name in ("insertproportion", "deleteproportion") if run.properties.get(name)):
-            why = f"rows that a run inserts or deletes {yours} would be there for the next; set {name} = 0, or {remove}"
+            why = f"a run with it {changes}; set {name} = 0, or {remove}"
             raise SettingsError(run.levels, name, why, other=host)
         asked = {
             "memory_limit_mb": run.memory_limit_bytes, "data_path": run.data_path, "filesystem": run.file_system,

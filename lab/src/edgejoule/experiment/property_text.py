@@ -31,8 +31,11 @@ def read_properties(path: Path) -> dict[str, Entry]:
     """Reads a property file. Raises UsageError with file and line."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        bad = error.object[: error.start].count(b"\n") + 1
+        raise UsageError(f"{path}:{bad}: is not UTF-8 text; save it in UTF-8") from error
     entries: dict[str, Entry] = {}
     for number, line in _logical_lines(text):
         pair = _pair(line)

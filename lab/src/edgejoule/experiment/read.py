@@ -212,7 +212,20 @@ def _message(error: ErrorDetails, errors: Sequence[ErrorDetails]) -> str:
         return f"unknown key; {nearest(str(loc[-1]), _model(model).model_fields)}"
     if kind == "missing":
         return "is missing"
+    if isinstance(error["input"], dict) and (written := _in_one_name(loc, error["input"])):
+        return f"expected a value, got a table; write the whole name of an option in quotes: {written}"
     return expectation(error, errors)
+
+
+def _in_one_name(loc: Sequence[str | int], table: Mapping[str, Any]) -> str:
+    """Returns the entries of [fixed.redis] as [fixed] takes them; "" for a table of another place."""
+    place = _dotted(loc).split(".")
+    before = {"fixed": 1, "factors": 1, "workloads": 2}.get(place[0], len(place))
+    if len(place) <= before:
+        return ""
+    entries = {f"{place[before]}.{name}": v for name, v in table.items() if not isinstance(v, dict)}
+    lines = (" ".join(tomli_w.dumps({name: v}).split()) for name, v in entries.items())
+    return ", ".join(line.replace("[ ", "[").replace(", ]", "]") for line in lines)
 
 
 def _model(annotation: Any) -> Any:

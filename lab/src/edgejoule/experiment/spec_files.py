@@ -65,7 +65,24 @@ def spec_file(text: str, path: Path) -> SpecFile:
         return SpecFile(path, text, toml_text.loads(text), key_lines(text))
     except tomllib.TOMLDecodeError as error:
         at = re.search(r"at line (\d+)", str(error))
-        raise SpecError(path, int(at[1]) if at else None, None, f"not valid TOML: {error}") from error
+        line = int(at[1]) if at else None
+        if line and (twice := _stated_twice(text, line, str(error))):
+            raise SpecError(path, line, *twice) from error
+        raise SpecError(path, line, None, f"not valid TOML: {error}") from error
+
+
+def _stated_twice(text: str, line: int, error: str) -> tuple[str, str] | None:
+    """Returns the key or table of a line that an earlier line states too, with the complaint."""
+    if not error.startswith(("Cannot overwrite", "Cannot declare")):
+        return None
+    *before, last = text.splitlines()[:line]
+    earlier, is_table = key_lines("\n".join(before)), last.lstrip().startswith("[")
+    table = "" if is_table else next((row for row in reversed(before) if row.lstrip().startswith("[")), "")
+    for key, number in key_lines(f"{table}\n{last}").items():
+        if number == 2 and key in earlier:
+            advice = "put its keys into one table" if is_table else "remove one of the two"
+            return key, f"stated twice, first in line {earlier[key]}; {advice}"
+    return None
 
 
 def _read(path: Path) -> str:

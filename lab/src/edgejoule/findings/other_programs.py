@@ -68,7 +68,7 @@ def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:
         caveats += [
             f"{cpu[0].upper()}{cpu[1:]}, beyond a tenth of what the runs used: energies are shown and not compared.",
             f"{times[0].upper()}{times[1:]} are compared, but are not the {whose} alone.",
-            "Stop the other programs and repeat the flagged runs: edgejoule run --rerun-flagged.",
+            "Stop the other programs and repeat the flagged runs: edgejoule run SPEC --rerun-flagged.",
         ]
     for kind, verb in (("read", "read"), ("write", "wrote")):
         own = [run for run in runs if run.status == "finished" and exceeded(run, kind)]

@@ -72,7 +72,9 @@ class PlugMeter(ABC):
     def probe(self) -> Availability:
         """Available when a named host answers with the quantity. Nothing is asked where no host is named."""
         if self.host is None:
-            return Availability(False, "no host is named", f'name it: {self.name} = {{ host = "192.0.2.7" }}')
+            return Availability(
+                False, "no host is named", f'name it under [meter.options]: {self.name} = {{ host = "192.0.2.7" }}'
+            )
         try:
             description = self.identify()
             self.read()

@@ -70,7 +70,7 @@ class Nvml:
             count = library.nvmlDeviceGetCount()
             if not self._numbers:
                 reason = f"{count} cards; a card is not the machine, so none is taken by itself"
-                return Availability(False, reason, "name it: nvml = { gpu = 0 }")
+                return Availability(False, reason, "name it under [meter.options]: nvml = { gpu = 0 }")
             cards = [_card(library, number) for number in self._numbers]
         except library.NVMLError as error:
             return Availability(False, f"NVML: {error}", f"gpu: numbers from 0 to {count - 1}" if count else None)

@@ -55,7 +55,7 @@ class Um25c:
         if not has_pyserial() and self._open_port is open_port:
             return Availability(False, "pyserial is missing", install_command("serial"))
         if self._name is None:
-            fix = 'name it: um25c = { port = "/dev/rfcomm0" }'
+            fix = 'name it under [meter.options]: um25c = { port = "/dev/rfcomm0" }'
             return Availability(False, "no port is named (a tester cannot be recognised without opening it)", fix)
         return Availability(True, f"the tester on {self._name}")
 
