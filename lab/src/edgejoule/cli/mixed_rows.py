@@ -84,7 +84,11 @@ def warnings(
     named = {*factors, block, apart}
     first = list(table.columns).index(EXPERIMENT)
     names = [name for name in list(table.columns)[first:] if name not in named | _NAMES and not _is_response(name)]
-    differing = {name: counts for name in names if len(counts := _levels(table, name, rows)) > 1}
+    differing = {
+        name: counts
+        for name in names
+        if len(counts := _levels(table, name, rows)) > 1 and not _is_of_workload(table, name, rows)
+    }
     if not differing:
         return
     settings = [name for name in differing if name not in (EXPERIMENT, "spec")]
@@ -160,6 +164,18 @@ def _other_methods(table: CsvTable, response: str) -> Iterator[str]:
                     f"{table.path}: {left} rows have {column} instead of {response} and are left out; {method} and "
                     f"{other} joules are not compared"
                 )
+
+
+def _is_of_workload(table: CsvTable, name: str, rows: Sequence[int]) -> bool:
+    """Is the column a property of the experiment's workloads: different within one experiment, and one per workload?"""
+    if "workload" not in table.columns:
+        return False
+    inside: dict[tuple[str, ...], set[str]] = {}
+    for key in ("workload", EXPERIMENT):
+        for at in rows:
+            inside.setdefault((key, table.columns[key][at]), set()).add(table.columns[name][at])
+    differs = any(len(values) > 1 for (key, _), values in inside.items() if key == EXPERIMENT)
+    return differs and all(len(values) == 1 for (key, _), values in inside.items() if key == "workload")
 
 
 def _levels(table: CsvTable, name: str, rows: Collection[int]) -> Counter[str]:
