@@ -12,7 +12,7 @@ from rich.text import Text
 
 from edgejoule.cli.design_table import print_design
 from edgejoule.cli.layout import print_rows
-from edgejoule.databases.checks import not_here
+from edgejoule.databases.checks import address_of_users_server, not_here, unreachable
 from edgejoule.databases.system_under_test import SystemUnderTest, system_of
 from edgejoule.experiment.conditional import settings_of
 from edgejoule.experiment.model import Level, Spec
@@ -129,7 +129,7 @@ def _print_missing(out: Console, plan: Plan, not_here: Mapping[str, str]) -> boo
 
 
 def _absent(run: PlannedRun) -> str | None:
-    return system_of(run).missing()
+    return system_of(run).missing() or unreachable(run)
 
 
 def _print_runs(out: Console, plan: Plan) -> None:
@@ -204,6 +204,9 @@ def _conditions(plan: Plan) -> Iterator[str]:
     if any(system_of(run).opens_database for run in plan.runs):
         quiet = f"{f', then {still_s:g} s' if still_s else ', none'} with the database open and quiet"
     yield f"before and after each run {spec.timing.idle_s:g} s idle{quiet}"
+    addresses = {run.database: address for run in plan.runs if (address := address_of_users_server(run))}
+    for database, address in addresses.items():
+        yield f"{database} is your server at {address}: the study neither starts nor loads it"
     if limit_s := spec.timing.cool_down_s_max:
         power = "temperature alone" if plan.method is Method.MODELLED else "temperature and idle power"
         yield f"before each run up to {limit_s:g} s more to cool down ({power})"
@@ -239,7 +242,8 @@ def _duration(plan: Plan, times: Mapping[str, Time], earlier: Sequence[Run]) -> 
     if earlier:
         return f"{total.text()}, from earlier runs in {plan.store}"
     if total.high is not None:
-        return f"{total.text()}, and the loads before"
+        loads = any(not system_of(run).starts_empty for run in plan.runs)
+        return f"{total.text()}, and the loads before" if loads else total.text()
     counted = {system_of(run).counts for run in plan.runs}
     what = counted.pop() if len(counted) == 1 else SystemUnderTest.counts
     return f"{total.text()} and the {what} themselves, known after the first block"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from edgejoule.commands.cold import DROP_CACHES
@@ -18,6 +20,8 @@ from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun
 from edgejoule.experiment.settings import SettingsError
 from edgejoule.machine import file_system, memory_group
+
+_CONNECT_S = 1.0  # time limit of a connection to the user's server
 
 
 def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = False, shown_only: bool = False) -> None:
@@ -38,6 +42,38 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = Fal
         for system in systems:
             system.check(keep_going=False)
     _check_prefixes(spec, plan)
+
+
+def address_of_users_server(run: PlannedRun) -> str | None:
+    """Returns HOST:PORT of the user's server that the run works on, or its Unix socket; None: the study starts it."""
+    if (host := system_of(run).users_host) is None:
+        return None
+    if host.startswith("/"):
+        return host
+    client = databases.adapters()[run.adapter].client
+    port = run.options.get("port", client.options["port"][1] if client else "")
+    return f"{host}:{port}"
+
+
+def unreachable(run: PlannedRun) -> str | None:
+    """Returns why the user's server does not answer now, with a remedy; None: it does, or the study starts it."""
+    address = address_of_users_server(run)
+    if address is None or address.startswith("/") or (why := _no_connection(address)) is None:
+        return None
+    return (
+        f"{run.adapter} at {address} does not answer ({why}): start it, or correct {run.adapter}.host and "
+        f"{run.adapter}.port"
+    )
+
+
+@cache
+def _no_connection(address: str) -> str | None:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S).close()
+    except (OSError, ValueError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return None
 
 
 def _check_prefixes(spec: Spec, plan: Sequence[PlannedRun]) -> None:
