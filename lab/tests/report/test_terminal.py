@@ -412,20 +412,39 @@ def test_a_dry_run_of_resume_shows_the_runs_that_are_left() -> None:
     assert "nothing to resume" in text
 
 
-@pytest.mark.usefixtures("in_folder")
-def test_the_difference_shown_follows_the_spread_of_earlier_runs() -> None:
+def with_earlier_runs(values: dict[str, float]) -> str:
+    """The dry run of an experiment whose runs are stored. values: response -> the logarithm's step between blocks."""
+    text = Path("experiment.toml").read_text()
     spec = read_spec(Path("experiment.toml")).spec
     with Store.open(Path("store.db")) as store:
         plan = make_plan(spec)
-        made = store.create_experiment(spec, SPEC, plan, energy_words="", energy_min_ratio=None, environment={})
+        made = store.create_experiment(spec, text, plan, energy_words="", energy_min_ratio=None, environment={})
         for done in plan:
-            value = ResponseValue("energy_per_op_uj", math.exp(0.1 * (done.block - 1)), "µJ", "measured", 0.0)
+            responses = tuple(
+                ResponseValue(name, math.exp(step * (done.block - 1)), "", "measured", 0.0)
+                for name, step in values.items()
+            )
             times = Intervals(10**9, 3 * 10**9, 4 * 10**9, True)
-            run = Run(done.index, done.block, done.levels, "finished", responses=(value,), intervals=times)
+            run = Run(done.index, done.block, done.levels, "finished", responses=responses, intervals=times)
             store.record(made, run, RunData())
-    text = planned()[1]
+    return planned()[1]
+
+
+@pytest.mark.usefixtures("in_folder")
+def test_the_difference_shown_follows_the_spread_of_earlier_runs() -> None:
+    text = with_earlier_runs({"energy_per_op_uj": 0.1})
     assert re.search(r"^as in earlier runs +10 % +1\.59×$", text, re.MULTILINE)
+    assert "earlier runs: the spread of their energy_per_op_uj\n" in text
     assert "12 runs of 4 cells, order randomised-blocks, seed 5; about 1 min, from earlier runs in store.db" in text
+
+
+@pytest.mark.usefixtures("in_folder")
+def test_the_difference_shown_is_that_of_the_headlines_response() -> None:
+    spec = Path("experiment.toml")
+    spec.write_text(spec.read_text().replace("[analysis]\n", '[analysis]\nheadline = "throughput_ops_s"\n'))
+    text = with_earlier_runs({"energy_per_op_uj": 0.1, "throughput_ops_s": 5.0})
+    assert re.search(r"^as in earlier runs +500 % +more than 100×$", text, re.MULTILINE)
+    assert "these runs cannot rank the levels of database by throughput_ops_s: raise design.replications" in text
 
 
 @pytest.mark.parametrize(("p", "text"), [(0.0123, "p = 0.0123"), (2e-9, "p < 0.0001"), (None, "no p")])

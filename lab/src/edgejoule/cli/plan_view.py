@@ -20,7 +20,7 @@ from edgejoule.experiment.plan import PlannedRun, cell_label
 from edgejoule.experiment.read import SpecReading
 from edgejoule.findings.answer import duration_text
 from edgejoule.findings.design import subject_of
-from edgejoule.findings.facts import effective_responses
+from edgejoule.findings.facts import deciding_response, effective_responses
 from edgejoule.findings.text import count, percent, ratio
 from edgejoule.meters.base import Method
 from edgejoule.stats.power import POWER, pooled_spread, smallest_ratio, spread_of
@@ -29,6 +29,7 @@ from edgejoule.study.open_baseline import quiet_s
 from edgejoule.study.run_clocks import ClockPlan
 
 _CELLS_MAX = 40  # more cells are shown by the levels of the first factor
+_RATIO_MAX = 100  # larger differences are not shown as a number
 _ASSUMED = (0.02, 0.05, 0.1)  # coefficients of variation, where no earlier run shows one
 
 #: Parts of a spec that do not change how long a cell takes.
@@ -288,29 +289,45 @@ def _print_difference(out: Console, plan: Plan, earlier: Sequence[Run]) -> None:
         return
     blocks = design.order == "randomised-blocks" and design.load != "cell"
 
-    def shown(spread: float) -> str:
-        least = smallest_ratio(spread, number, levels, alpha=spec.analysis.alpha, blocks=blocks)
-        return f"{ratio(least)}×"
+    def least(spread: float) -> float:
+        return smallest_ratio(spread, number, levels, alpha=spec.analysis.alpha, blocks=blocks)
 
     out.print()
     circumstances = f"{count(number, noun)}, α = {spec.analysis.alpha:g}, power {percent(POWER)}"
     out.print(f"smallest difference shown between two levels of {subject} ({circumstances})", markup=False)
-    spread = _spread(spec, earlier)
+    response = _deciding(spec, earlier)
+    spread = _spread(earlier, response)
     known = [("as in earlier runs", spread)] if spread is not None else [("assumed", spread_of(cv)) for cv in _ASSUMED]
-    rows = [(name, percent(one), shown(one)) for name, one in known]
+    rows = [(name, percent(one), _difference(least(one))) for name, one in known]
     if plan.min_ratio is not None:
         rows.append(("modelled energy", "", f"not below {ratio(plan.min_ratio)}×"))
     print_rows(out, ("spread of runs", "", "difference"), rows)
+    if spread is None:
+        return
+    out.print(f"earlier runs: the spread of their {response}", markup=False, highlight=False)
+    if least(spread) > _RATIO_MAX:
+        out.print(
+            f"these runs cannot rank the levels of {subject} by {response}: raise design.{noun}s, or find out why runs "
+            "of one cell differ so much",
+            markup=False,
+            highlight=False,
+        )
 
 
-def _spread(spec: Spec, earlier: Sequence[Run]) -> float | None:
-    """Returns the standard deviation of the first response's logarithms within the cells of earlier runs."""
-    if not earlier:
-        return None
-    name = effective_responses(spec, earlier)[0]
+def _difference(least: float) -> str:
+    return f"more than {_RATIO_MAX}×" if least > _RATIO_MAX else f"{ratio(least)}×"
+
+
+def _deciding(spec: Spec, earlier: Sequence[Run]) -> str:
+    """Returns the name of the response that the headline will be about."""
+    return deciding_response(spec, effective_responses(spec, earlier), earlier)
+
+
+def _spread(earlier: Sequence[Run], response: str) -> float | None:
+    """Returns the standard deviation of the response's logarithms within the cells of earlier runs."""
     by_cell: dict[str, list[float]] = {}
     for run in earlier:
-        if (value := run.value(name)) is not None:
+        if (value := run.value(response)) is not None:
             by_cell.setdefault(cell_label(run.levels), []).append(value)
     return pooled_spread(list(by_cell.values()))
 
