@@ -283,7 +283,7 @@ def test_as_the_primary_meter_its_joules_become_the_responses_of_all_runs(tmp_pa
 def test_joules_of_two_meters_are_never_compared(tmp_path: Path, store: Path) -> None:
     part = attach(recorded(tmp_path, span_s=(1041, 1120)), store, "--primary")
     assert part.exit_code == 1
-    assert "covers 2 of 3 runs" in part.output
+    assert "covers 2 of 3 runs, not run 1; joules of two meters are not compared: give a trace of all" in part.output
     assert "of all runs" in attach(recorded(tmp_path), store, "--primary", "--run", 1).output
     with Store.open(store) as opened:
         assert {r.method for run in opened.runs(1) for r in run.responses} == {"modelled", "timed"}
@@ -376,3 +376,52 @@ def test_contradictory_options_are_refused(
     result = attach(recorded(tmp_path), store, *arguments)
     assert result.exit_code == 2
     assert reason in result.output
+
+
+def test_the_intervals_of_runs_are_in_seconds_from_the_traces_first_line(tmp_path: Path, store: Path) -> None:
+    parts = imported_intervals(attach(recorded(tmp_path), store, "--json"))
+    edges = [(part["from_s"], part["to_s"]) for part in parts if part["interval"].endswith("active")]
+    for (begin_s, end_s), run_s in zip(edges, RUNS_S, strict=True):
+        assert (begin_s, end_s) == (pytest.approx(run_s + 6 - 990, abs=0.1), pytest.approx(run_s + 16 - 990, abs=0.1))
+    wall = imported_intervals(attach(recorded(tmp_path, form="iso"), store, "--replace", "--clock-within", 5, "--json"))
+    assert wall[0]["from_s"] == pytest.approx(16, abs=0.1)
+
+
+@pytest.mark.parametrize("zone", [True, False])
+def test_a_trace_of_another_time_shows_both_times_and_the_zone_assumed(zone: bool, tmp_path: Path, store: Path) -> None:
+    path = recorded(tmp_path, form="iso", visible=False, late_s=3600.5)
+    if not zone:
+        path.write_text(path.read_text().replace("+00:00", ""))
+    refused = attach(path, store, "--clock-within", 1)
+    assert refused.exit_code == 1
+
+    def utc(host_s: float) -> str:
+        return f"{datetime.fromtimestamp(REALTIME_S + host_s, UTC):%Y-%m-%d %H:%M:%S}"
+
+    assert (
+        f"covers none of the 3 runs: it is from {utc(990 + 3600)} to {utc(1120 + 3600)} UTC, the runs from "
+        f"{utc(RUNS_S[0] + 6)} to {utc(RUNS_S[-1] + 17)} UTC" in refused.output
+    )
+    assert ("its times have no time zone and are read as UTC" in refused.output) is not zone
+
+
+def test_a_wrong_trace_is_detached_and_leaves_nothing(tmp_path: Path, store: Path) -> None:
+    def detach(*arguments: object) -> Result:
+        return CliRunner().invoke(main, ["import", *map(str, ("--store", store, *arguments))])
+
+    with Store.open(store) as opened:
+        before = [(run.flags, run.meters, run.responses, run.facts["metering"]) for run in opened.runs(1)]
+    assert attach(recorded(tmp_path), store).exit_code == 0
+    done = detach("--detach", "latest", "--run", 2)
+    assert (done.exit_code, done.stdout) == (0, "bench.csv: detached from 1 run of latest\n")
+    assert "run 2 has no attached trace" in detach("--detach", "latest", "--run", 2).output
+    assert detach("--detach", "latest").exit_code == 0
+    with Store.open(store) as opened:
+        assert [(run.flags, run.meters, run.responses, run.facts["metering"]) for run in opened.runs(1)] == before
+        assert all("imported" not in run.facts for run in opened.runs(1))
+        assert {t.channel.meter for run in opened.runs(1) for t in opened.data(run).traces} == {"own"}
+    assert "latest has no attached trace" in detach("--detach", "latest").output
+    assert attach(recorded(tmp_path), store, "--primary").exit_code == 0
+    assert "has its joules from bench.csv, which replaced the others" in detach("--detach", "latest").output
+    assert detach().exit_code == 2
+    assert "takes no FILE" in detach("--detach", "latest", "bench.csv").output

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from edgejoule.cli.common import console, echo_json, json_option, store_option
-from edgejoule.cli.import_trace import IntervalOptions, import_trace, interval_options
+from edgejoule.cli.import_trace import IntervalOptions, detach_trace, import_trace, interval_options
 from edgejoule.cli.recording_options import RecordingOptions, recording_options
 from edgejoule.export.bundle import import_bundle
 from edgejoule.store import Store
@@ -27,14 +27,17 @@ from edgejoule.store import Store
           --gain-rel 0.001 --offset-w 0.05 --json
       edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 --attach first-look
       edgejoule import trace.csv --gain-rel 0.01 --offset-w 0 \\
-          --attach first-look --run 3 --clock-within 0.5""",
+          --attach first-look --run 3 --clock-within 0.5
+      edgejoule import --detach first-look""",
 )
-@click.argument("file", metavar="FILE.zip|FILE.csv", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", metavar="FILE.zip|FILE.csv", required=False, type=click.Path(path_type=Path, dir_okay=False))
 @recording_options
 @interval_options
 @store_option
 @json_option
-def import_(file: Path, recording: RecordingOptions, intervals: IntervalOptions, store: Path, as_json: bool) -> None:
+def import_(
+    file: Path | None, recording: RecordingOptions, intervals: IntervalOptions, store: Path, as_json: bool
+) -> None:
     """Import a bundle, or compute the energy of a power trace.
 
     FILE.zip is a bundle (`edgejoule export --bundle`). The experiment keeps its number if the store has it free. A
@@ -45,7 +48,13 @@ def import_(file: Path, recording: RecordingOptions, intervals: IntervalOptions,
     experiment, as one more meter. To place a run in the trace, import uses its marker bursts (timing.marker = true),
     clock exchanges with the recorder's host (meter.clocks), or the recorder's wall clock (--clock-within).
     """
-    if file.suffix == ".zip" or zipfile.is_zipfile(file):
+    if intervals.detach is not None:
+        if file is not None:
+            raise click.UsageError("--detach takes no FILE")
+        detach_trace(store, as_json, intervals)
+    elif file is None:
+        raise click.UsageError("Missing argument 'FILE.zip|FILE.csv'.")
+    elif file.suffix == ".zip" or zipfile.is_zipfile(file):
         _take_bundle(file, store, as_json)
     else:
         import_trace(file, store, as_json, recording, intervals)

@@ -13,10 +13,11 @@ from edgejoule.cli.common import EXIT_FLAGGED, Number, console, echo_json, fail
 from edgejoule.cli.recording_options import RecordingOptions, option_group
 from edgejoule.energy import Energy, energy
 from edgejoule.errors import UsageError
-from edgejoule.meters.plugins.imported import Recorded, read_csv, trace_of
+from edgejoule.findings.text import count, listed
+from edgejoule.meters.plugins.imported import METER, Recorded, read_csv, trace_of
 from edgejoule.meters.plugins.imported.read import moment_ns
 from edgejoule.meters.trace import Trace
-from edgejoule.recordings.attaching import Attached, DeclaredClock, attached
+from edgejoule.recordings.attaching import Attached, DeclaredClock, attached, detached
 from edgejoule.store import Primary, Run, Store
 
 _BUDGETS_MAX = 2  # parts of a trace whose budgets are printed
@@ -57,6 +58,11 @@ _INTERVALS = (
         help="Compare the runs by the joules of this trace from now on. The trace must cover all runs.",
     ),
     click.option("--replace", is_flag=True, help="Replace a trace that was attached before."),
+    click.option(
+        "--detach",
+        metavar="EXPERIMENT",
+        help="Remove the attached trace from the runs of this experiment, with --run from one. Takes no FILE.",
+    ),
 )
 
 
@@ -72,6 +78,7 @@ class IntervalOptions:
     starts: str | None
     primary: bool
     replace: bool
+    detach: str | None
 
     @property
     def names_runs(self) -> bool:
@@ -91,6 +98,13 @@ class _Part:
     energy: Energy
     clock: str | None = None
     flags: Sequence[str] = ()
+    edges_ns: tuple[int, int] | None = None  # since the trace's first line; None: those of the energy
+
+    @property
+    def edges_s(self) -> tuple[float, float]:
+        """From when to when, in s since the trace's first line."""
+        begin_ns, end_ns = self.edges_ns or (self.energy.start_ns, self.energy.end_ns)
+        return begin_ns / 1e9, end_ns / 1e9
 
 
 def import_trace(
@@ -114,11 +128,45 @@ def import_trace(
     with Store.open(store) as opened:
         attached = _attach(opened, intervals, recorded, trace_of(recorded, recorder, begin_ns), file.name, clock)
     parts = [
-        _Part(f"run {x.run.run_index + 1} {name}", part, x.description, x.run.facts["imported"]["flags"])
+        _Part(
+            f"run {x.run.run_index + 1} {name}",
+            part,
+            x.description,
+            x.run.facts["imported"]["flags"],
+            _in_trace(x.trace, part, begin_ns),
+        )
         for x in attached
         for name, part in (("active", x.active), ("settled", x.settled))
     ]
     _report(file, recorded, parts, as_json)
+
+
+def detach_trace(store: Path, as_json: bool, intervals: IntervalOptions) -> None:
+    """Remove the attached trace of an experiment's runs."""
+    which, number = intervals.detach, intervals.run_number
+    assert which is not None
+    others = (intervals.begin, intervals.end, intervals.attach, intervals.clock_within_s, intervals.starts)
+    if intervals.primary or intervals.replace or any(value is not None for value in others):
+        raise UsageError("--detach goes with --run and --store alone")
+    with Store.open(store) as opened:
+        every = opened.runs(opened.find(which).id)
+        if number is not None:
+            runs = [_run(every, number, which)]
+        elif not (runs := [run for run in every if "imported" in run.facts]):
+            raise UsageError(f"{which} has no attached trace")
+        opened.detach([detached(run) for run in runs], METER)
+    files = sorted({run.facts["imported"]["file"] for run in runs})
+    if as_json:
+        echo_json({"detached": files, "runs": [run.run_index + 1 for run in runs]})
+        return
+    console().print(f"{listed(files)}: detached from {count(len(runs), 'run')} of {which}", markup=False)
+
+
+def _in_trace(trace: Trace, part: Energy, begin_ns: int) -> tuple[int, int]:
+    """The edges of a run's energy by the trace's clock, in ns since its first line at begin_ns."""
+    relation = trace.relation
+    assert relation is not None, "an attached trace is tied"
+    return relation.to_device_ns(part.start_ns) - begin_ns, relation.to_device_ns(part.end_ns) - begin_ns
 
 
 def _interval(recorded: Recorded, begin: str | None, end: str | None) -> tuple[int, int]:
@@ -215,7 +263,7 @@ def _print(file: Path, recorded: Recorded, parts: list[_Part]) -> None:
             figures = (f"{energy.energy_j:.6g}", f"{energy.uncertainty_k2_j:.2g}", f"{energy.power_mean_w:.5g}")
         else:
             figures = ("none", "", "")
-        edges = (f"{energy.start_ns / 1e9:.6g}", f"{energy.end_ns / 1e9:.6g}")
+        edges = [f"{edge:.6g}" for edge in part.edges_s]
         table.add_row(part.name, *edges, *figures, f"{energy.coverage:.1%}")
     out.print(table)
     for part in parts:
@@ -239,8 +287,8 @@ def _as_json(part: _Part) -> dict[str, object]:
     energy = part.energy
     return {
         "interval": part.name,
-        "from_s": energy.start_ns / 1e9,
-        "to_s": energy.end_ns / 1e9,
+        "from_s": part.edges_s[0],
+        "to_s": part.edges_s[1],
         "energy_j": energy.energy_j,
         "uncertainty_k2_j": energy.uncertainty_k2_j,
         "power_mean_w": energy.power_mean_w,

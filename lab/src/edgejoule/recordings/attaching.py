@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from edgejoule.clocks.alignment import Aligned, by_markers
@@ -18,6 +19,7 @@ from edgejoule.dictionary.responses import is_energy
 from edgejoule.energy import Energy, Readings, domain_energy
 from edgejoule.errors import DataError, UsageError
 from edgejoule.experiment.command_complaints import OPERATIONS
+from edgejoule.findings.text import listed
 from edgejoule.meters.base import Clock
 from edgejoule.meters.clocks import DRIFT_UNKNOWN, ClockRelation
 from edgejoule.meters.plugins.imported import METER, Recorded
@@ -94,7 +96,7 @@ def attached(
         if len(runs) == 1 or _covers(trace, placements[run.run_index].relation, run)
     ]
     if not placed_runs:
-        raise DataError(f"{file}: covers none of the {len(runs)} runs")
+        raise DataError(f"{file}: covers none of the {len(runs)} runs: {_ranges(runs, trace, recorded, placements)}")
     for each in placed_runs:
         if each.settled.energy_j is None:
             number = each.run.run_index + 1
@@ -102,10 +104,57 @@ def attached(
     if not primary:
         return placed_runs
     if len(placed_runs) < len(everyone):
+        covered = {each.run.run_index for each in placed_runs}
+        lacking = [str(run.run_index + 1) for run in everyone if run.run_index not in covered]
         raise DataError(
-            f"{file}: covers {len(placed_runs)} of {len(everyone)} runs; joules of two meters are not compared"
+            f"{file}: covers {len(placed_runs)} of {len(everyone)} runs, not run {listed(lacking)}; joules of two "
+            "meters are not compared: give a trace of all runs, or leave --primary out, and it becomes one more meter"
         )
     return [replace(each, run=_with_its_joules(store, each)) for each in placed_runs]
+
+
+def _ranges(runs: Sequence[Run], trace: Trace, recorded: Recorded, placements: Mapping[int, PlacedTrace]) -> str:
+    """The times of the trace and of the runs, both by the trace's clock."""
+    edges = []
+    for run in runs:
+        relation, i = placements[run.run_index].relation, _intervals(run)
+        edges += [relation.to_device_ns(i.active_start_ns), relation.to_device_ns(i.settled_end_ns)]
+    first_ns = int(trace.t_ns[0])
+    if recorded.origin_ns is None:
+        shown = [f"{(ns - first_ns) / 1e9:.6g} s" for ns in (int(trace.t_ns[-1]), min(edges), max(edges))]
+        return f"it has {shown[0]} from its first line, the runs are from {shown[1]} to {shown[2]}"
+    moments = [first_ns, int(trace.t_ns[-1]), min(edges), max(edges)]
+    begin, end, runs_begin, runs_end = (
+        f"{datetime.fromtimestamp(ns // 10**9, UTC):%Y-%m-%d %H:%M:%S}" for ns in moments
+    )
+    assumed = "" if recorded.has_zone else "; its times have no time zone and are read as UTC"
+    return f"it is from {begin} to {end} UTC, the runs from {runs_begin} to {runs_end} UTC{assumed}"
+
+
+def detached(run: Run) -> Run:
+    """The run without its attached trace. Raises UsageError if it has none, or its responses are that trace's."""
+    imported = run.facts.get("imported")
+    if imported is None:
+        raise UsageError(f"run {run.run_index + 1} has no attached trace")
+    if imported["primary"]:
+        raise UsageError(
+            f"run {run.run_index + 1} has its joules from {imported['file']}, which replaced the others: put another "
+            "trace in its place (--attach with --primary and --replace), or import the bundle from before"
+        )
+    metering = run.facts["metering"]
+    clocks = metering["clocks"]
+    facts = {name: value for name, value in run.facts.items() if name != "imported"}
+    facts["metering"] = {
+        **metering,
+        "meters": _without(metering["meters"], "meter"),
+        "clocks": {**clocks, "meters": _without(clocks["meters"], "meter")},
+    }
+    return replace(
+        run,
+        facts=facts,
+        flags=tuple(flag for flag in run.flags if flag not in imported["flags"]),
+        meters=tuple(_without(run.meters, "name")),
+    )
 
 
 def _with_its_joules(store: Store, each: Attached) -> Run:

@@ -518,16 +518,26 @@ class Store:
             if meter is not None:
                 self._change_meter(experiment_id, meter)
             for run, trace in changed:
-                assert run.id is not None, "a stored run has a number"
-                self._db.execute(
-                    "UPDATE runs SET flags_json = ?, meters_json = ?, facts_json = ? WHERE id = ?",
-                    (json.dumps(run.flags), json.dumps(run.meters), json.dumps(run.facts), run.id),
-                )
-                self._forget(run.id, ("responses",))
-                self._insert_responses(run.id, run.responses)
-                traces = RunTraces(self._db, run.id)
-                traces.remove(trace.channel.meter)
-                traces.insert(trace)
+                self._change_run(run, trace.channel.meter).insert(trace)
+
+    def detach(self, changed: Sequence[Run], meter: str) -> None:
+        """Remove a meter's trace from runs, which have the flags, meters and facts without it; all or none."""
+        with self._transaction():
+            for run in changed:
+                self._change_run(run, meter)
+
+    def _change_run(self, run: Run, without: str) -> RunTraces:
+        """Store the run anew, without a meter's trace; returns the other ones."""
+        assert run.id is not None, "a stored run has a number"
+        self._db.execute(
+            "UPDATE runs SET flags_json = ?, meters_json = ?, facts_json = ? WHERE id = ?",
+            (json.dumps(run.flags), json.dumps(run.meters), json.dumps(run.facts), run.id),
+        )
+        self._forget(run.id, ("responses",))
+        self._insert_responses(run.id, run.responses)
+        traces = RunTraces(self._db, run.id)
+        traces.remove(without)
+        return traces
 
     def _change_meter(self, experiment_id: int, meter: Primary) -> None:
         """Also in what must not change when runs are added: those of another meter are refused then."""

@@ -44,6 +44,12 @@ class Recorded:
     begin_ns: int = 0
 
     @property
+    def has_zone(self) -> bool:
+        """Whether its wall-clock times say their zone: ns since 1970 do, ISO 8601 may."""
+        assert self.mapping.time is not None
+        return self.mapping.time.unit != "iso" or bool(re.search(r"(Z|[+-]\d\d:?\d\d)$", self.origin))
+
+    @property
     def is_energy(self) -> bool:
         """A running total."""
         return Role.ENERGY in self.mapping.roles
