@@ -58,7 +58,7 @@ def respond(
     scale = Scale(declared.scale)
     if analysed:
         scale = _scale(values.values(), scale, notes)
-        parts = [AnalysisPart({}, None, unusable)] if unusable else []
+        parts = [AnalysisPart({}, None, reason)] if (reason := unusable or _without_value(values, missed)) else []
         parts = parts or _parts(name, runs, values, design, declared, scale, resolved, method, plan, known)
         notes += _model_notes(method, min_ratio, signed=signed)
     judged = not unusable and not (method == MODELLED and min_ratio is None) and method != MIXED
@@ -81,6 +81,13 @@ def respond(
 
 def _value_of(run: Run, name: str) -> ResponseValue | None:
     return next((r for r in run.responses if r.name == name), None) if run.status == "finished" else None
+
+
+def _without_value(values: Mapping[int, ResponseValue], missed: Mapping[int, str]) -> str | None:
+    """Returns why no run has a value to analyse; None if one has."""
+    if any(v.value is not None for v in values.values()):
+        return None
+    return "no cell sustains its rate" if missed else "no run has a value"
 
 
 def _method(values: object) -> str:
