@@ -338,3 +338,80 @@ def test_a_dark_screen_prints_dark_on_white(opened):
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate(CONTRAST)[0] >= 4.5
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+TWO_SERVERS = {
+    "databases": ("sqlite", "leveldb"), "workloads": ("moderate",), "blocks": 4, "target_ops_s": 60_000.0,
+    "question": "Which of two databases answers at 60,000 operations a second sooner, and for how much CPU time?",
+    "analysis": 'responses = ["read_intended_latency_us_p99", "target_share", "cpu_us_per_op"]',
+}  # fmt: skip
+
+
+def test_on_a_telephone_the_glance_of_long_names_is_whole(opened):
+    page = opened(390, **TWO_SERVERS)
+    place = page.locator("#glance .scroll")
+    assert place.evaluate("(e) => e.scrollWidth - e.clientWidth") == 0
+    assert place.locator("b").first.is_visible()
+
+
+def test_on_a_telephone_captions_stay_within_the_window(opened):
+    page = opened(390, **TWO_SERVERS)
+    rights = "Array.from(document.querySelectorAll('#tables caption'), (e) => e.getBoundingClientRect().right)"
+    assert max(page.evaluate(rights)) <= 390
+
+
+def test_a_table_that_goes_on_beyond_its_edge_has_a_shade_there(opened):
+    """The shade is the place's background; the table's own background covers it at the end."""
+    page = opened(390, **TWO_SERVERS)
+    page.evaluate(OPEN_ALL)
+    assert page.evaluate(CUT, arg=True) == []
+    backgrounds = "(e) => getComputedStyle(e).backgroundAttachment + getComputedStyle(e).backgroundImage"
+    shade = page.locator("#tables .scroll").first.evaluate(backgrounds)
+    assert shade.startswith("local, local, scroll, scroll")
+    assert shade.count("linear-gradient") == 4
+
+
+@pytest.mark.parametrize("width", [1400, 1920])
+def test_two_lines_of_result_leave_no_empty_column(opened, width):
+    page = opened(width, **TWO_SERVERS)
+    statements, aside = (page.locator(f"#details {part}").bounding_box() for part in (".statements", "aside"))
+    assert aside["y"] >= statements["y"] + statements["height"]
+    assert aside["width"] > 0.9 * page.locator("#details").bounding_box()["width"]
+
+
+@pytest.mark.parametrize("width", [1400, 1920])
+def test_latencies_of_one_condition_stand_beside_each_other_under_one_heading(opened, width):
+    page = opened(width, **TWO_SERVERS)
+    cards = page.locator("#latency .card")
+    tops = {card.bounding_box()["y"] for card in cards.all()}
+    assert cards.count() == 4
+    assert len(tops) == 2
+    assert page.locator("#latency h3").count() == 0
+    assert page.locator("#latency h4").all_inner_texts() == [
+        f"{operation}, {measure}"
+        for measure in ("latency from due time", "service time")
+        for operation in ("read", "update")
+    ]
+
+
+#: Pixels to the right of each power chart, where half of the last time's label stands, and that half's width.
+ROOM = """() => edgejouleCharts().map((u) => {
+  const { ctx, bbox } = u, times = u.axes[0]._values, px = devicePixelRatio;
+  ctx.font = `${11.5 * px}px system-ui, sans-serif`;
+  return [ctx.canvas.width - bbox.left - bbox.width, Math.max(...times.map((t) => ctx.measureText(t).width)) / 2];
+})"""
+
+
+def test_the_last_time_of_a_power_chart_has_room(opened):
+    for room, half in opened(1400, **TWO_SERVERS).evaluate(ROOM):
+        assert room >= half > 5
+
+
+def test_tables_of_two_servers_are_whole_on_paper(opened):
+    page = opened(794, **TWO_SERVERS)
+    page.emulate_media(media="print")
+    page.evaluate(OPEN_ALL)
+    assert page.evaluate(CUT, arg=False) == []
+    first = pdf_pages(page.pdf(format="A4"))[0]
+    assert squeezed(page.locator(".headline").inner_text()) in first
+    assert squeezed(page.locator(".key-line .factor").inner_text()) in first

@@ -8,6 +8,7 @@ no script. A row's picture has a text that reads all its figures.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -71,6 +72,7 @@ class Picture:
     """shown, folded: rows on the first screen and below a fold. ticks: share of the axis in percent, and text.
 
     worse: whether any level is shown to be worse. intervals: what the dots' intervals are; empty without them.
+    factor_means: what a factor in a verdict means; empty without one.
     """
 
     factor: str
@@ -81,6 +83,7 @@ class Picture:
     name_width: int
     worse: bool
     intervals: str
+    factor_means: str
 
 
 def picture(answer: Answer, subject: str, subjects: Sequence[Level], conditions: Sequence[str]) -> Picture | None:
@@ -103,6 +106,7 @@ def picture(answer: Answer, subject: str, subjects: Sequence[Level], conditions:
         name_width=max(len(line.name) for row in rows for line in row.lines),
         worse=any(line.worse for row in rows for line in row.lines),
         intervals=_intervals(r, [line for row in rows for line in row.lines]),
+        factor_means=_factor_means(r, [row.verdict for row in answer.rows if row.best]),
     )
 
 
@@ -110,6 +114,16 @@ def _intervals(r: ResponseFinding, lines: Sequence[Line]) -> str:
     if all(line.low is None for line in lines):
         return ""
     return f"95 % interval{alone(r)}{', beyond the axis where it fades' if any(line.cut for line in lines) else ''}"
+
+
+def _factor_means(r: ResponseFinding, verdicts: Sequence[str]) -> str:
+    """Explains the first factor of the verdicts, such as 2.7×."""
+    factors = [match[1] for verdict in verdicts if (match := re.search(r"([0-9][0-9.,]*)×", verdict))]
+    if not factors:
+        return ""
+    who = "the best has" if r.better is Better.HIGHER else "it has"
+    than = "as much" if r.better is Better.HIGHER else "as much as the best"
+    return f"Verdict: the best first; {factors[0]}× after another: {who} {factors[0]} times {than}"
 
 
 def _shown(items: Sequence[object]) -> int:

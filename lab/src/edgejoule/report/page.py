@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from edgejoule.experiment.model import Spec
 from edgejoule.findings import Findings, ResponseFinding, baselines, phases, statistics, tables
 from edgejoule.findings.additions import replications_text
 from edgejoule.findings.design import Layout, design_of, label, runs_of
+from edgejoule.findings.text import count, listed
 from edgejoule.report import answer, bars, cdf, commands, decisions, level0, load_curve, other_programs, traces
 from edgejoule.report.table_html import cell_html, chip
 from edgejoule.report.traces import PowerTrace
@@ -76,16 +77,21 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         answer=answer.picture(findings.answer, design.subject, design.subjects, findings.condition_factors),
         subjects=tables.subjects(findings),
         chip=chip,
+        count=count,
         cell_html=cell_html,
         badge=f"energy: {findings.energy_method}" if findings.energy_method else "no energy figures",
-        created=time.strftime("%Y-%m-%d %H:%M", time.localtime(experiment.created_realtime_ns / 1e9)),
+        created=_minute(experiment.created_realtime_ns),
         version=__version__,
         glance=tables.glance(findings),
         bars=[
-            (r, bars.bars(r, design.subject, design.subjects), _reading(r, experiment.spec.analysis.by))
+            (
+                r,
+                bars.bars(r, design.subject, design.subjects) if any(c.mean is not None for c in r.cells) else None,
+                _reading(r, experiment.spec.analysis.by),
+            )
             for r in findings.responses
         ],
-        panels=_panels(runs, data, design),
+        panels=_panels(runs, data, design, findings.responses),
         due_times=any(x.measure == "intended" for d in data.values() for x in d.latencies),
         curves=load_curve.panels(findings, design),
         groups=groups,
@@ -116,6 +122,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         phases=phases.table(runs, design),
         failed=tables.failed(findings),
         loads=tables.loads(findings),
+        reused=_reused(store, experiment, runs),
         cell_tables=[tables.cells(r, findings) for r in findings.responses],
         anova_tables=[(r, [(p, tables.anova(r, p)) for p in r.parts]) for r in findings.responses],
         pair_tables=[t for r in findings.responses for p in r.parts if (t := tables.pairs(r, p, findings))],
@@ -142,19 +149,55 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
 
 
 def _reading(r: ResponseFinding, by: str | None) -> str:
-    """How to read the letters of a figure, or why it has none."""
+    """How to read the letters of a figure, or why it has none, or why there is no figure."""
+    if all(c.mean is None for c in r.cells):
+        causes = (f"{label(c.levels) or 'all'}: {bars.without(c)}" for c in r.cells if c.applies)
+        return f"No value. {'; '.join(causes)}"
     if any(c.letters for c in r.cells):
         return f"cells{f' of the same {by}' if by else ''} that share a letter are not shown to differ"
     reasons = [p.reason for p in r.parts if p.reason] or list(r.notes)
     return f"no letters: {reasons[0]}" if reasons else "no letters"
 
 
-def _panels(runs: list[Run], data: Mapping[int, RunData], design: Layout) -> list[tuple[str, list[cdf.LatencyPanel]]]:
+def _reused(store: Store, experiment: Experiment, runs: Sequence[Run]) -> list[str]:
+    """A sentence for each earlier experiment of the store whose loads these runs started from."""
+    own, sentences = _snapshots(runs), []
+    for earlier in store.experiments() if own else []:
+        if earlier.id >= experiment.id:
+            break
+        loaded = _snapshots(store.runs(earlier.id))
+        if same := [name for name in own if own[name] == loaded.get(name)]:
+            own = {name: took for name, took in own.items() if name not in same}
+            who = listed(sorted({name.rpartition("-")[0] for name in same}))
+            sentences.append(
+                f"Reused here, not loaded again: {who}, loaded for experiment {earlier.id} ({earlier.name}) of "
+                f"{_minute(earlier.created_realtime_ns)}."
+            )
+    return sentences
+
+
+def _snapshots(runs: Sequence[Run]) -> dict[str, tuple[object, ...]]:
+    """Returns the times of each load that runs started from; a load made anew has others."""
+    loads = [load for r in runs if "snapshot" in (load := r.facts.get("load", {}))]
+    return {load["snapshot"]: tuple(load.get(k) for k in ("records", "active_s", "settled_s")) for load in loads}
+
+
+def _minute(realtime_ns: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(realtime_ns / 1e9))
+
+
+def _panels(
+    runs: list[Run], data: Mapping[int, RunData], design: Layout, responses: Sequence[ResponseFinding]
+) -> list[tuple[str, list[cdf.LatencyPanel]]]:
+    """Returns headings with their panels; one group without a heading where each operation has one panel."""
     latencies: dict[int, list[Latency]] = {i: list(d.latencies) for i, d in data.items()}
     grouped: dict[str, list[cdf.LatencyPanel]] = {}
-    for panel in cdf.panels(runs, latencies, design):
+    shown = cdf.panels(runs, latencies, design, responses)
+    for panel in shown:
         grouped.setdefault(panel.operation, []).append(panel)
-    return list(grouped.items())
+    if any(panel.condition for panel in shown):
+        return list(grouped.items())
+    return [("", shown)] if shown else []
 
 
 def _trace_groups(

@@ -24,7 +24,7 @@ POINTS_TOTAL = 24_000  # over all traces of a report: about 300 kB
 POINTS_MAX = 2_000
 STATIC_POINTS_TOTAL = 4_000  # over all pictures: about 100 kB
 STATIC_POINTS_MIN, STATIC_POINTS_MAX = 60, 240
-WIDTH, HEIGHT, LEFT, RIGHT, STRIP, BOTTOM = 760.0, 150.0, 40.0, 8.0, 14.0, 22.0
+WIDTH, HEIGHT, LEFT, RIGHT, STRIP, BOTTOM = 760.0, 150.0, 40.0, 16.0, 14.0, 22.0
 _WHOLE = (Domain.WALL, Domain.BOARD, Domain.PSYS, Domain.PACKAGE)  # the widest domain first
 
 

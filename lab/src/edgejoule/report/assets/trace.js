@@ -86,7 +86,7 @@
     const ink = colour("--soft"), grid = { stroke: colour("--grid"), width: 1 }, line = colour(`--c${trace.subject}`);
     const axis = { stroke: ink, grid, ticks: { show: false }, font: "11.5px system-ui, sans-serif" };
     return new uPlot({
-      width: box.clientWidth, height: 170, padding: [16, 8, 0, 0],
+      width: box.clientWidth, height: 170, padding: [16, 26, 0, 0],
       cursor: { sync: { key: "power" }, drag: { x: true, y: false } },
       scales: { x: { time: false, range: (u, min, max) => (min == null ? group.range : [min, max]) }, y: { range: [0, group.max] } },
       axes: [{ ...axis, values: (u, v) => v.map((t) => `${+t.toFixed(4)} s`), size: 28 }, { ...axis, size: 44, values: (u, v) => v.map((w) => `${+w.toFixed(3)}`) }],
