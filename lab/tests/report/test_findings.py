@@ -74,7 +74,7 @@ def test_a_ratio_that_the_model_does_not_resolve_is_no_difference(make_store):
         "Least energy per operation (modelled) with leveldb or rocksdb (tie): 110 µJ; 4.5× as much with sqlite."
     )
     assert texts["read"] == (
-        "Energy per operation (modelled): no difference shows between rocksdb, leveldb and sqlite, 1.75× at most; "
+        "Energy per operation (modelled): no difference shows between rocksdb, leveldb and sqlite, ratio 1.18 to 1.89; "
         "the model resolves 1.77×."
     )
 
@@ -84,7 +84,7 @@ def test_a_verdict_without_a_winner_names_the_undecided_conditions(make_store):
     findings = findings_of(make_store, method="modelled", min_ratio=100.0, analysis=analysis)
     assert findings.headline == (
         "Energy per operation (modelled) in all 3 workloads: no difference shows between sqlite, leveldb and rocksdb, "
-        "4.49× at most; the model resolves 100×."
+        "ratio 0.98 to 4.84; the model resolves 100×."
     )
 
 
@@ -224,11 +224,13 @@ def test_a_models_resolution_is_not_stated_of_values_without_a_ratio(make_store)
     assert any(c.mean <= 0 for c in net.cells)
     assert any(note.startswith("the model's resolution is a ratio: no difference from a mean") for note in net.notes)
     difference = re.fullmatch(
-        r"Energy above idle, settled \(modelled\): no difference .* leveldb and sqlite, ([\d.]+) J at most\.",
+        r"Energy above idle, settled \(modelled\): no difference .* leveldb and sqlite, "
+        r"difference ([\d.−]+) to ([\d.−]+) J\.",
         findings.headline,
     )
     means = [c.mean for c in net.cells]
-    assert float(difference[1]) == pytest.approx(max(means) - min(means), rel=0.01)
+    low, high = (float(limit.replace("−", "-")) for limit in difference.groups())
+    assert (low + high) / 2 == pytest.approx(max(means) - min(means), rel=0.01), "the interval's middle"
     written = [findings.answer.footnote, *net.notes, *(s.text for s in findings.verdict)]
     assert not any("1.77" in text for text in written)
 
@@ -484,7 +486,7 @@ def test_an_interaction_that_the_model_does_not_resolve_is_none(make_store):
     findings = findings_of(make_store, method="modelled", min_ratio=100.0)
     text = next(e.text for e in findings.effects if len(e.factors) == 2)
     assert re.fullmatch(
-        r"No interaction of database and workload shows: \d\.\d+× at most, and the model resolves 100×\.", text
+        r"No interaction of database and workload shows: \d\.\d+× by the means, and the model resolves 100×\.", text
     )
 
 

@@ -43,7 +43,20 @@ def ranking(design: Layout, condition, best, others, missed=(), higher=False) ->
     contrasts, cells = [], [cell(design, condition, best, 100.0)]
     for level, told in others.items():
         ratio, differs, equal = (*told, None)[:3] if isinstance(told, tuple) else (told, True, None)
-        contrasts.append(Contrast(best, level, ratio, None, None if ratio else 2e6, None, 0.01, differs, False, equal))
+        contrasts.append(
+            Contrast(
+                best,
+                level,
+                ratio,
+                ratio and (ratio / 2, ratio * 2),
+                None if ratio else 2e6,
+                None,
+                0.01,
+                differs,
+                False,
+                equal,
+            )
+        )
         cells.append(cell(design, condition, level, 100.0 / (ratio or 1) if higher else 100.0 * (ratio or 1)))
     without = tuple(
         cell(design, condition, level, None, "does not sustain 60,000/s, reached 41,200") for level in missed
@@ -139,12 +152,12 @@ GRAMMAR = {
     ),
     "all tie": (
         one("leveldb", {"sqlite": TIE}),
-        "Energy per operation (counted): no difference shows between leveldb and sqlite, 1.10× at most.",
+        "Energy per operation (counted): no difference shows between leveldb and sqlite, ratio 0.55 to 2.20.",
     ),
     "all tie and the model decides": (
         one("leveldb", {"sqlite": TIE}, method="modelled", min_ratio=1.77),
-        "Energy per operation (modelled): no difference shows between leveldb and sqlite, 1.10× at most; the model "
-        "resolves 1.77×.",
+        "Energy per operation (modelled): no difference shows between leveldb and sqlite, ratio 0.55 to 2.20; the "
+        "model resolves 1.77×.",
     ),
     "equal within the declared margin": (
         one("leveldb", {"sqlite": EQUAL, "lunar": EQUAL}),
@@ -182,7 +195,7 @@ GRAMMAR = {
     "undecided in every condition": (
         several({1: ("leveldb", {"sqlite": TIE}), 4: ("sqlite", {"leveldb": TIE})}, factor="threads"),
         "Energy per operation (counted) in both conditions: no difference shows between leveldb and "
-        "sqlite, 1.10× at most.",
+        "sqlite, ratio 0.55 to 2.20.",
     ),
     "conditions that are numbers": (
         several({1: ("leveldb", {"sqlite": 2.8}), 4: ("sqlite", {"leveldb": TIE})}, factor="threads"),

@@ -17,7 +17,7 @@ def behind(level, times=None, more=None):
 
 
 def tied(level, times=1.02, *, equal=None):
-    return Ranked(level, times, differs=False, equal=equal)
+    return Ranked(level, times, differs=False, equal=equal, ratio_ci=(times / 2, times * 2))
 
 
 def open_(level, times=1.5):
@@ -79,19 +79,19 @@ CASES = {
     ),
     "no difference of two": (
         "threads", ENERGY, 1, [tied(2)],
-        "Energy per operation (counted): no difference shows between 1 and 2 threads, 1.02× at most.",
+        "Energy per operation (counted): no difference shows between 1 and 2 threads, ratio 0.51 to 2.04.",
     ),
     "numbers in their order": (
         "threads", ENERGY, 4, [tied(1), tied(2)],
-        "Energy per operation (counted): no difference shows between 1, 2 and 4 threads, 1.02× at most.",
+        "Energy per operation (counted): no difference shows between 1, 2 and 4 threads, ratio 0.51 to 2.04.",
     ),
     "no difference of many": (
         "threads", ENERGY, 1, [tied(level) for level in range(2, 10)],
-        "Energy per operation (counted): no difference shows between 9 levels of threads, 1.02× at most.",
+        "Energy per operation (counted): no difference shows between 9 levels of threads, ratio 0.51 to 2.04.",
     ),
     "no difference that the model resolves": (
         "threads", ENERGY | {"resolved": 1.77}, 1, [tied(2, 1.42)],
-        "Energy per operation (counted): no difference shows between 1 and 2 threads, 1.42× at most; the model "
+        "Energy per operation (counted): no difference shows between 1 and 2 threads, ratio 0.71 to 2.84; the model "
         "resolves 1.77×.",
     ),
     "all equal": (
@@ -100,7 +100,7 @@ CASES = {
     ),
     "some equal": (
         "threads", ENERGY | {"equal_text": "within 5 %"}, 1, [tied(2, equal=True), tied(4, 1.1, equal=False)],
-        "Energy per operation (counted): no difference shows between 1, 2 and 4 threads, 1.10× at most; 1 and 2 "
+        "Energy per operation (counted): no difference shows between 1, 2 and 4 threads; 1 and 2 "
         "threads are equal within 5 %.",
     ),
     "without a test": (
@@ -135,7 +135,7 @@ def test_each_case_has_its_sentence_of_at_most_25_words(case: str) -> None:
         (("threads", "target"), {"shows": False, "at_most": "1.1×", "resolved": None},
          "No interaction of threads and target shows."),
         (("threads", "target"), {"shows": False, "at_most": "1.42×", "resolved": 1.77},
-         "No interaction of threads and target shows: 1.42× at most, and the model resolves 1.77×."),
+         "No interaction of threads and target shows: 1.42× by the means, and the model resolves 1.77×."),
         (("threads", "target"), {"shows": None, "at_most": "3.2×", "resolved": None},
          "Whether the effects of threads and target depend on each other is not tested."),
     ],
@@ -161,3 +161,17 @@ def test_a_condition_is_named_by_its_levels() -> None:
     assert [capital(text) for text in ("read-intensive: x", "ycsb_a", "run.sh", "1 thread")] == [
         "Read-intensive: x", "ycsb_a", "run.sh", "1 thread",
     ]  # fmt: skip
+
+
+def test_a_tie_without_an_interval_has_no_bound() -> None:
+    """The estimated ratio bounds nothing: the true one may lie beyond it."""
+    question = Question(factor="threads", **ENERGY)
+    without = Ranked(2, 2.26, differs=False)
+    said = "Energy per operation (counted): no difference shows between 1 and 2 threads"
+    assert sentence(question, 1, [without]) == f"{said}."
+    assert (
+        sentence(question, 1, [Ranked(2, 2.26, differs=False, ratio_ci=(0.6, 8.54))]) == f"{said}, ratio 0.60 to 8.54."
+    )
+    question = Question(factor="threads", symbol="J", **ENERGY)
+    signed = Ranked(2, None, "1 J", differs=False, difference_ci=(-2.0, 4.0))
+    assert sentence(question, 1, [signed]) == f"{said}, difference −2.00 to 4.00 J."

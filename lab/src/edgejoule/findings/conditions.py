@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from edgejoule.dictionary.responses import Better
 from edgejoule.experiment.model import Level
 from edgejoule.findings.design import Layout, label
-from edgejoule.findings.effects import EXACT, most_text, what_text
+from edgejoule.findings.effects import EXACT, most_text, scaled, what_text
 from edgejoule.findings.level_names import capital, counted_levels, level_text, names
 from edgejoule.findings.model import Cell, Contrast, Ranking, ResponseFinding
 from edgejoule.findings.rates import without_reached
+from edgejoule.findings.sentences import interval_text
 from edgejoule.findings.templates import fitting, forms
-from edgejoule.findings.text import count, listed, ratio, times_text
+from edgejoule.findings.text import count, listed, ratio, times_text, unit_for
 from edgejoule.stats.verdict import margin_text
 
 VERDICT_WORDS_MAX = 12
@@ -144,9 +145,10 @@ def _valued(ranked: Sequence[Ranking], design: Layout) -> list[Level]:
 
 def _resolution(ranked: Sequence[Ranking], r: ResponseFinding) -> dict[str, object]:
     contrasts = [c for k in ranked for c in k.contrasts]
-    ratios = [c.ratio for c in contrasts if c.ratio is not None]
+    unit = unit_for(r.unit, (c.mean for c in r.cells))
+    differences = [c.difference_ci and scaled(c.difference_ci, unit.scale) for c in contrasts]
     return {
-        "at_most": f", {ratio(max(ratios))}× at most" if ratios and len(ratios) == len(contrasts) else "",
+        "interval": interval_text([c.ci for c in contrasts], differences, unit.symbol),
         "resolved": f"; the model resolves {ratio(r.min_ratio)}×" if r.min_ratio is not None else "",
     }
 

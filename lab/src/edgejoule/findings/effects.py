@@ -71,7 +71,14 @@ def _most(r: ResponseFinding) -> str:
 
 def _of_contrast(c: Contrast, scale: float, symbol: str) -> Ranked:
     more = None if c.difference is None else difference_text(c.difference, scale, symbol)
-    return Ranked(c.other, c.ratio, more, c.differs, c.equivalent)
+    return Ranked(
+        c.other, c.ratio, more, c.differs, c.equivalent, c.ci, c.difference_ci and scaled(c.difference_ci, scale)
+    )
+
+
+def scaled(limits: tuple[float, float], scale: float) -> tuple[float, float]:
+    """Converts an interval into a display unit."""
+    return limits[0] / scale, limits[1] / scale
 
 
 def _of_part(part: AnalysisPart, r: ResponseFinding, levels: Levels) -> list[Effect]:
@@ -106,18 +113,24 @@ def _factor(factor: str, analysis: AnalysisResult, r: ResponseFinding, levels: S
     for group in analysis.groups[1:]:
         pair = next(p for p in analysis.pairs if p.b == best.levels and p.a == group.levels)
         times = pair.ratio
+        ratio_ci = pair.ratio_ci
         if times is not None and r.better is Better.HIGHER:
             times = 1 / times if times else None
+            ratio_ci = ratio_ci and (1 / ratio_ci[1], 1 / ratio_ci[0])
+        difference_ci = scaled(pair.ci, unit.scale) if pair.ci and ratio_ci is None else None
         differs = pair.significant if analysis.judged else None
         more = difference_text(pair.difference, unit.scale, unit.symbol) if times is None else None
-        others.append(Ranked(by_text[group.levels[factor]], times, more, differs, pair.equivalent))
+        others.append(
+            Ranked(by_text[group.levels[factor]], times, more, differs, pair.equivalent, ratio_ci, difference_ci)
+        )
     return sentence(_question(r, factor, best.mean, analysis.margin), by_text[best.levels[factor]], others)
 
 
 def _question(r: ResponseFinding, factor: str, mean: float, margin: float | None, *, exact: bool = False) -> Question:
+    unit = unit_for(r.unit, (c.mean for c in r.cells))
     return Question(
-        factor=factor, label=what_text(r), least=_most(r), higher=r.better is Better.HIGHER,
-        value=unit_for(r.unit, (c.mean for c in r.cells)).text(mean), resolved=r.min_ratio, exact=exact,
+        factor=factor, label=what_text(r), least=_most(r), higher=r.better is Better.HIGHER, symbol=unit.symbol,
+        value=unit.text(mean), resolved=r.min_ratio, exact=exact,
         equal_text=EXACT if exact else None if margin is None else margin_text(margin, log=r.scale == "log"),
     )  # fmt: skip
 

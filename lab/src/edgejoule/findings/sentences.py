@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,8 @@ _LISTED_MAX = 3  # levels behind the best that are named one by one
 @dataclass(frozen=True)
 class Ranked:
     """A level against the best one. times: how many times better the best is. more: the difference as text, where
-    there is no ratio. differs, equal: None where nothing can be said.
+    there is no ratio. differs, equal: None where nothing can be said. ratio_ci, difference_ci: simultaneous intervals,
+    the latter in the question's unit.
     """
 
     level: Level
@@ -24,6 +26,8 @@ class Ranked:
     more: str | None = None
     differs: bool | None = None
     equal: bool | None = None
+    ratio_ci: tuple[float, float] | None = None
+    difference_ci: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class Question:
     equal_text: str | None = None
     resolved: float | None = None
     exact: bool = False
+    symbol: str = ""
 
 
 def sentence(q: Question, best: Level, others: Sequence[Ranked], words_max: int = WORDS_MAX) -> str:
@@ -77,7 +82,7 @@ def interaction_sentence(
     if shows is None:
         return f"Whether the effects of {listed(factors)} depend on each other is not tested."
     if not shows:
-        bound = f": {at_most} at most, and the model resolves {ratio(resolved)}×" if resolved and at_most else ""
+        bound = f": {at_most} by the means, and the model resolves {ratio(resolved)}×" if resolved and at_most else ""
         return f"No interaction of {listed(factors)} shows{bound}."
     if len(factors) > 2:
         return f"The effects of {listed(factors)} depend on each other."
@@ -94,12 +99,10 @@ def _tie(q: Question, tied: Sequence[Ranked]) -> str:
 
 
 def _undecided(q: Question, best: Level, tied: Sequence[Ranked], values: dict[str, object]) -> list[str]:
-    times = [o.times for o in tied if o.times is not None]
-    most = f"{ratio(max(times))}×" if len(times) == len(tied) else tied[-1].more
     equal = [o for o in tied if o.equal] if q.equal_text else []
     values |= {
         "levels": names(q.factor, in_order([best, *(o.level for o in tied)])),
-        "at_most": f", {most} at most" if most else "",
+        "interval": interval_text([o.ratio_ci for o in tied], [o.difference_ci for o in tied], q.symbol),
         "resolved": f"; the model resolves {ratio(q.resolved)}×" if q.resolved is not None else "",
     }
     if len(equal) == len(tied):
@@ -107,6 +110,20 @@ def _undecided(q: Question, best: Level, tied: Sequence[Ranked], values: dict[st
     if equal and q.resolved is None:
         return forms("some equal", {**values, "equal": names(q.factor, in_order([best, *(o.level for o in equal)]))})
     return forms("undecided", values)
+
+
+def interval_text(
+    ratios: Sequence[tuple[float, float] | None], differences: Sequence[tuple[float, float] | None], symbol: str
+) -> str:
+    """Describes the interval that holds all ratios to the best level, else all differences; empty where one has none.
+    A point estimate bounds nothing.
+    """
+    for kind, intervals, text, unit in (("ratio", ratios, ratio, ""), ("difference", differences, number, symbol)):
+        known = [limits for limits in intervals if limits is not None and all(map(math.isfinite, limits))]
+        if known and len(known) == len(intervals):
+            low, high = min(low for low, _ in known), max(high for _, high in known)
+            return f", {kind} {text(low)} to {text(high)} {unit}".rstrip()
+    return ""
 
 
 def _each(q: Question, others: Sequence[Ranked]) -> str | None:

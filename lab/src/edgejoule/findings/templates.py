@@ -45,13 +45,14 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
     ),
     "equal": ("{label}: equal {margin} with {levels}.", "{label}: equal {margin} with all {count}."),
     "some equal": (
-        "{label}: no difference shows between {levels}{at_most}; {equal} are equal {margin}.",
-        "{label}: no difference shows between {levels}{at_most}.",
-        "{label}: no difference shows between {count}{at_most}.",
+        "{label}: no difference shows between {levels}{interval}; {equal} are equal {margin}.",
+        "{label}: no difference shows between {levels}; {equal} are equal {margin}.",
+        "{label}: no difference shows between {levels}{interval}.",
+        "{label}: no difference shows between {count}{interval}.",
     ),
     "undecided": (
-        "{label}: no difference shows between {levels}{at_most}{resolved}.",
-        "{label}: no difference shows between {count}{at_most}{resolved}.",
+        "{label}: no difference shows between {levels}{interval}{resolved}.",
+        "{label}: no difference shows between {count}{interval}{resolved}.",
         "{label}: no difference shows between {count}.",
     ),
     # conditions
@@ -77,7 +78,7 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
         "{label} in {where}: equal {margin} with all {count}.",
     ),
     "undecided everywhere": (
-        "{label} in {where}: no difference shows between {levels}{at_most}{resolved}.",
+        "{label} in {where}: no difference shows between {levels}{interval}{resolved}.",
         "{label} in {where}: no difference shows between {count}{resolved}.",
         "{label} in {where}: no difference shows.",
     ),
