@@ -100,11 +100,9 @@ def with_lines(**tables: str) -> str:
             with_lines(fixed='"redis.host" = "db.example"')
             .replace('"sqlite"', '"redis"')
             .replace("updateproportion", "insertproportion"),
-            "s.toml:12: workloads.mixed.insertproportion: excludes fixed.redis.host (s.toml:7): rows that a run "
-            "inserts or "
-            "deletes on a server that you run would be there for the next; set insertproportion = 0, or remove "
-            "redis.host "
-            "to let the study start redis",
+            "s.toml:12: workloads.mixed.insertproportion: excludes fixed.redis.host (s.toml:7): a run with it "
+            "changes the rows on a server that you run, and the next run would begin with the changed rows; set "
+            "insertproportion = 0, or remove redis.host to let the study start redis",
         ),
         (
             with_lines(fixed="memory_limit_mb = 100").replace('"sqlite"', '"noop"'),

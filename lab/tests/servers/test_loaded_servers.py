@@ -181,7 +181,7 @@ def test_a_command_that_fails_before_all_are_ready_ends_the_wait_of_the_others()
         ("num = 20_000", "nmu = 20_000", "the command does not contain {nmu}"),
         ("num = 20_000", "block_seed = 1", "{block_seed} is filled in by the run"),
         ("run_s_min = 0", "", "set run_s_min = 0"),
-        ("env = {", 'phase = "p"\nenv = {', "belongs to one command"),
+        ("env = {", 'phase = "p"\nenv = {', "phase is of one command on one server"),
         ('"cpu_s@mid"', '"cpu_s@high"', "of the servers that a command runs on, which are low, mid"),
         ('"cpu_s@mid"', '"rss_peak_mb@mdi"', "no server is named so; did you mean 'mid'"),
         ('"cpu_s@mid"', '"device_write_bytes@mid"', "unknown response"),
@@ -204,7 +204,11 @@ def test_responses_of_one_server_need_a_command_on_several(tmp_path: Path) -> No
     [
         ("num = 40_000", 'num = 40_000\n"network.delay_ms" = 2000', "expected at most 1000, got 2000"),
         ("num = 40_000", 'num = 40_000\n"network.rate" = 100', "unknown setting; did you mean 'network.rate_mbit_s'"),
-        ("[meter]", '[federation]\ncontrol = "c"\nsettings = "s"\n[meter]', "a command runs on this one, the first"),
+        (
+            "[meter]",
+            '[federation]\ncontrol = "c"\nsettings = "s"\n[meter]',
+            "a command runs on this one; name the first",
+        ),
     ],
 )
 def test_a_network_that_cannot_be_made_is_refused(old: str, new: str, phrase: str, tmp_path: Path) -> None:
