@@ -140,8 +140,8 @@ def test_bytes_are_distinguished_by_who_made_the_pages_dirty(machine, monkeypatc
     assert result.write_bytes == pytest.approx(859 * MB, abs=PAGE)
     assert result.read_bytes == pytest.approx(300 * MB, abs=1024)
     assert result.flags() == [
-        "other programs read 300.0 MB, the run 0.0 MB",
-        "other programs wrote 859.0 MB, the run 5.0 MB",
+        "other programs read 300.0 MB from storage, the run 0.0 MB",
+        "other programs wrote 859.0 MB to the page cache, the run 5.0 MB",
     ]
 
 

@@ -13,7 +13,7 @@ from command_line import edgejoule
 from edgejoule.dictionary.responses import RESPONSES, Better, reported_responses
 from edgejoule.findings import Findings, find
 from edgejoule.findings.model import Cell, Ranking
-from edgejoule.findings.rates import is_asked_for, not_sustained, rate_lines, rate_sentences
+from edgejoule.findings.rates import BESIDE_OTHERS, is_asked_for, not_sustained, rate_lines, rate_sentences
 from edgejoule.findings.verdict import statements
 from edgejoule.report import build
 
@@ -69,6 +69,45 @@ def test_a_cell_that_misses_its_rate_by_more_than_a_hundredth_gets_no_verdict_on
     assert all(f"leveldb {MISSED}." in s.text for s in findings.verdict)
     assert f"leveldb, read {MISSED}: no verdict on its latency and energy." in findings.caveats
     assert findings.headline.endswith(". 3 cells do not sustain their rate.")
+
+
+@pytest.fixture
+def runs_of_leveldb(make_store) -> list[int]:
+    with make_store(**AT_RATE) as store:
+        return [run.run_index for run in store.runs(store.find().id) if run.levels["database"] == "leveldb"]
+
+
+def test_a_rate_that_only_disturbed_runs_missed_is_missed_with_other_programs_running(make_store, runs_of_leveldb):
+    findings = findings_of(make_store, reached={"leveldb": 0.88}, other_cpu=dict.fromkeys(runs_of_leveldb, 0.48))
+    beside = "with other programs running"
+    assert findings.headline.endswith(f". 3 cells do not sustain their rate {beside}.")
+    assert all(f"leveldb {MISSED} {beside}." in s.text for s in findings.verdict)
+    assert f"leveldb, read {MISSED} {beside}: no verdict on its latency and energy." in findings.caveats
+
+
+def test_in_one_condition_the_remark_on_the_rate_names_the_database_and_the_other_programs(make_store):
+    fields = AT_RATE | {"workloads": ("read",), "reached": {"leveldb": 0.88}}
+    with make_store(**fields) as store:
+        runs = [run.run_index for run in store.runs(store.find().id) if run.levels["database"] == "leveldb"]
+    headline = findings_of(make_store, **fields, other_cpu=dict.fromkeys(runs, 0.48)).headline
+    assert headline.endswith(". leveldb does not sustain 9,000/s with other programs running.")
+    assert headline.count("ther programs") == 1
+
+
+def test_a_rate_that_an_undisturbed_run_missed_is_simply_missed(make_store, runs_of_leveldb):
+    other_cpu = dict.fromkeys(runs_of_leveldb[1:], 0.48)
+    with make_store(**AT_RATE, reached={"leveldb": 0.88}, other_cpu=other_cpu) as store:
+        cells = find(store, store.find()).response(DUE).cells
+    assert sorted(c.not_sustained for c in cells if c.not_sustained) == [MISSED, *[f"{MISSED}{BESIDE_OTHERS}"] * 2]
+
+
+def test_a_bar_shows_the_missed_rate_without_the_other_programs(make_store, runs_of_leveldb):
+    other_cpu = dict.fromkeys(runs_of_leveldb, 0.48)
+    with make_store(**AT_RATE, reached={"leveldb": 0.88}, other_cpu=other_cpu) as store:
+        experiment = store.find()
+        report = build(store, experiment, find(store, experiment))
+    assert len(re.findall(rf"<text[^>]*>{MISSED}</text>", report)) >= 3, "a longer text does not fit"
+    assert f"{MISSED} with other programs running." in report
 
 
 def test_where_only_one_sustains_the_rate_there_is_nothing_to_compare(make_store):

@@ -91,7 +91,7 @@ def _fixed() -> list[Response]:
         Response("device_write_amplification", "1", "write amplification of the whole device", low, amount),
         Response("other_cpu_share", "1", "other programs' share of all CPUs", none, share),
         Response("other_read_bytes", "byte", "bytes that other programs read from storage", none, amount),
-        Response("other_write_bytes", "byte", "bytes that other programs wrote", none, amount),
+        Response("other_write_bytes", "byte", "bytes that other programs wrote to the page cache", none, amount),
         Response("write_amplification", "1", "write amplification", low, amount),
         Response("reads_before_write_per_op", "1", "reads inside updates, per operation", none, amount),
         Response("data_bytes", "byte", "size of the data", low, amount),

@@ -10,7 +10,7 @@ from edgejoule.findings.design import Layout, label
 from edgejoule.findings.effects import EXACT, most_text, scaled, what_text
 from edgejoule.findings.level_names import capital, counted_levels, level_text, names
 from edgejoule.findings.model import Cell, Contrast, Ranking, ResponseFinding
-from edgejoule.findings.rates import without_reached
+from edgejoule.findings.rates import BESIDE_OTHERS, without_reached
 from edgejoule.findings.sentences import interval_text
 from edgejoule.findings.templates import fitting, forms
 from edgejoule.findings.text import count, listed, ratio, times_text, unit_for
@@ -95,8 +95,8 @@ def _missed(k: Ranking, design: Layout) -> list[str]:
 
 
 def _why_empty(cells: Sequence[Cell]) -> str:
-    if any(c.not_sustained for c in cells):
-        return "rate not sustained"
+    if missed := [c.not_sustained for c in cells if c.not_sustained]:
+        return f"rate not sustained{BESIDE_OTHERS if all(text.endswith(BESIDE_OTHERS) for text in missed) else ''}"
     if any(c.failed for c in cells):
         return "all runs failed"
     return "not run yet" if any(c.open for c in cells) else "no value"

@@ -16,7 +16,7 @@ from edgejoule.findings.effects import level_forms, what_text
 from edgejoule.findings.level_names import factor_name, names
 from edgejoule.findings.model import Effect, Progress, ResponseFinding
 from edgejoule.findings.other_programs import CLOCKED
-from edgejoule.findings.rates import capitalised, is_asked_for, needs_its_rate, without_reached
+from edgejoule.findings.rates import BESIDE_OTHERS, capitalised, is_asked_for, needs_its_rate, without_reached
 from edgejoule.findings.templates import WORDS_MAX, fitting, forms, words
 from edgejoule.findings.text import count, listed
 
@@ -185,11 +185,12 @@ def _remarks(r: ResponseFinding | None, around: Circumstances) -> list[str]:
     """Returns the remarks on a verdict, the most important first. r: the response that is compared."""
     if r is None:
         return []
+    missed = _missed(around.missed) if around.missed and any(k.contrasts for k in r.rankings) else ""
     remarks = []
-    if around.other_cpu and not r.unusable and (r.is_energy or r.unit in CLOCKED):
+    if around.other_cpu and not r.unusable and (r.is_energy or r.unit in CLOCKED) and BESIDE_OTHERS not in missed:
         remarks += forms("other programs", {"share": around.other_cpu})
-    if around.missed and any(k.contrasts for k in r.rankings):
-        remarks += forms("rate not sustained", {"missed": capitalised(_missed(around.missed))})
+    if missed:
+        remarks += forms("rate not sustained", {"missed": capitalised(missed)})
     for name in around.stand_ins:
         remarks += forms("stand-in", {"database": name})
     if around.progress.planned:
@@ -201,5 +202,7 @@ def _remarks(r: ResponseFinding | None, around: Circumstances) -> list[str]:
 def _missed(missed: Sequence[str]) -> str:
     """Describes the cells that did not sustain their rate."""
     if len(missed) > _MISSED_LISTED_MAX:
-        return f"{len(missed)} cells do not sustain their rate"
+        beside = sum(text.endswith(BESIDE_OTHERS) for text in missed)
+        some = "" if beside == len(missed) else f", {beside}"
+        return f"{len(missed)} cells do not sustain their rate{f'{some}{BESIDE_OTHERS}' if beside else ''}"
     return listed([without_reached(text) for text in missed])

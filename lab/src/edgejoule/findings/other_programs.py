@@ -9,6 +9,8 @@ from edgejoule.findings.text import count, percent
 from edgejoule.store import Experiment, Run
 
 CLOCKED = ("ops/s", "MB/s", "s", "µs")  # units of responses measured by a clock alone
+#: What the bytes of a kind are: a verb and a place. A write counts as the pages that it makes dirty.
+BYTES_WORDS = {"read": ("read", "from storage"), "write": ("wrote", "to the page cache")}
 BUSY_SHARE_MAX = 0.1  # of all CPUs, by others, before a study; above it the user is warned
 
 
@@ -70,12 +72,12 @@ def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:
             f"{times[0].upper()}{times[1:]} are compared, but are not the {whose} alone.",
             "Stop the other programs and repeat the flagged runs: edgejoule run SPEC --rerun-flagged.",
         ]
-    for kind, verb in (("read", "read"), ("write", "wrote")):
+    for kind, (verb, place) in BYTES_WORDS.items():
         own = [run for run in runs if run.status == "finished" and exceeded(run, kind)]
         if own:
             most = max(run.value(OTHER_PROGRAMS[kind]) or 0.0 for run in own)
             caveats.append(
-                f"Other programs {verb} up to {most / 1e6:,.0f} MB during {count(len(own), 'run')}, beyond a tenth of "
-                f"the run's own: bytes of the device and times are not the {whose} alone."
+                f"Other programs {verb} up to {most / 1e6:,.0f} MB {place} during {count(len(own), 'run')}, beyond a "
+                f"tenth of the run's own: bytes of the device and times are not the {whose} alone."
             )
     return caveats

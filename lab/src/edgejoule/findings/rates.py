@@ -9,14 +9,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from edgejoule.dictionary.responses import is_energy, is_latency
+from edgejoule.dictionary.responses import OTHER_PROGRAMS, is_energy, is_latency
 from edgejoule.findings.design import Layout, label, runs_of
 from edgejoule.findings.model import Levels, Ranking, ResponseFinding
+from edgejoule.findings.other_programs import exceeded
 from edgejoule.findings.text import number
 from edgejoule.store import Run
 
 SHARE_MIN = 0.99
 CURVE_SHARE_MIN = 0.95  # for levels of a load curve: their rates are shares of a measured rate
+BESIDE_OTHERS = " with other programs running"  # ends the text on a rate that only disturbed runs missed
 RATE_FACTORS = ("target", "rate", "load_percent")  # factors that set a rate
 
 
@@ -32,8 +34,8 @@ def not_sustained(target_ops_s: float, share: float) -> str:
 
 
 def without_reached(text: str) -> str:
-    """Shortens the text of `not_sustained` to the requested rate."""
-    return text.partition(", reached")[0]
+    """Shortens the text of a missed rate to the requested rate, and whether other programs ran."""
+    return f"{text.partition(', reached')[0]}{BESIDE_OTHERS if text.endswith(BESIDE_OTHERS) else ''}"
 
 
 def needs_its_rate(name: str) -> bool:
@@ -47,17 +49,25 @@ def is_asked_for(name: str, factor: str) -> bool:
 
 
 def missed_rates(runs: Sequence[Run], design: Layout) -> dict[int, str]:
-    """Returns run index -> requested and reached rate as text, for all runs of cells that missed their rate."""
+    """Returns run index -> requested and reached rate as text, for all runs of cells that missed their rate. The text
+    ends with BESIDE_OTHERS if other programs exceeded a limit in every run that missed it: alone it may be sustained.
+    """
     missed: dict[int, str] = {}
     for levels in design.cells():
         own = [run for run in runs_of(runs, levels) if run.status == "finished"]
         shares, targets = (_values(own, name) for name in ("target_share", "target_ops_s"))
         if not shares or not targets:
             continue
-        share = statistics.fmean(shares)
-        if share < share_min(load_curve=any("load_percent" in run.facts for run in own)):
-            missed |= {run.run_index: not_sustained(statistics.fmean(targets), share) for run in own}
+        share, least = statistics.fmean(shares), share_min(load_curve=any("load_percent" in run.facts for run in own))
+        if share < least:
+            missing = [run for run in own if (reached := run.value("target_share")) is not None and reached < least]
+            beside = BESIDE_OTHERS if all(_is_disturbed(run) for run in missing) else ""
+            missed |= {run.run_index: not_sustained(statistics.fmean(targets), share) + beside for run in own}
     return missed
+
+
+def _is_disturbed(run: Run) -> bool:
+    return any(exceeded(run, kind) for kind in OTHER_PROGRAMS)
 
 
 def _values(runs: Sequence[Run], name: str) -> list[float]:

@@ -14,6 +14,7 @@ from edgejoule.dictionary.responses import Better
 from edgejoule.experiment.model import Level
 from edgejoule.findings.design import label
 from edgejoule.findings.model import Cell, ResponseFinding
+from edgejoule.findings.rates import BESIDE_OTHERS
 from edgejoule.findings.tables import alone
 from edgejoule.findings.text import Unit, unit_for
 from edgejoule.report import svg
@@ -128,7 +129,7 @@ def without(cell: Cell) -> str:
     if cell.failed:
         return f"failed: {cell.failed[0]}"[:40]
     if cell.not_sustained:
-        return cell.not_sustained
+        return cell.not_sustained.removesuffix(BESIDE_OTHERS)
     if cell.missing:
         return "missing, see the runs"
     return "not run yet"

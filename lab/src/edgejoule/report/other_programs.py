@@ -17,7 +17,7 @@ from edgejoule.store import Run
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 380.0, 150.0, 56.0, 8.0, 36.0
 _TITLES = {
     "cpu": "CPU time of other programs, share of all CPUs",
-    "write": "Bytes that other programs wrote",
+    "write": "Bytes that other programs wrote to the page cache",
     "read": "Bytes that other programs read from storage",
 }
 _LEAST_TOP = {"cpu": 0.05, "write": 1e6, "read": 1e6}  # an axis that ends here shows that almost nothing happened

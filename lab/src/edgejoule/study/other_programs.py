@@ -7,10 +7,11 @@ CPU time: the time of all CPUs minus idle, waiting and stolen time. Kernel threa
 (they write back what both have written), so their time is shared in proportion to the processes' time. Where they are
 not visible (in most containers) their time counts as other programs'.
 
-Bytes: what all processes read from storage or made dirty in the page cache (/proc/vmstat), minus the run's own
-(/proc/PID/io). The kernel counts both in the same place, for the process that wrote. A write therefore counts once, for
-the process that caused it, and not a second time for the thread that carries it out or for the journal. Writes of other
-programs past the page cache (O_DIRECT) are not counted. Bytes cover the whole machine, not one device.
+Bytes: what all processes read from storage or wrote to the page cache (/proc/vmstat), minus the run's own
+(/proc/PID/io). A write counts as the pages that it makes dirty, for others as for the run. The kernel counts both in
+the same place, for the process that wrote. A write therefore counts once, for the process that caused it, and not a
+second time for the thread that carries it out or for the journal. Writes of other programs past the page cache
+(O_DIRECT) are not counted. Bytes cover the whole machine, not one device.
 
 A value that cannot be read is None, never zero.
 """
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgejoule.dictionary.responses import OTHER_CPU_SHARE_MIN, OTHER_PROGRAMS
+from edgejoule.findings.other_programs import BYTES_WORDS
 from edgejoule.findings.text import percent
 from edgejoule.machine import process_clock
 from edgejoule.machine.files import read_bytes
@@ -289,8 +291,8 @@ class OtherPrograms:
         )
         assert others is not None
         assert own is not None
-        verb = "read" if kind == "read" else "wrote"
-        return f"other programs {verb} {others / 1e6:,.1f} MB, the run {own / 1e6:,.1f} MB"
+        verb, place = BYTES_WORDS[kind]
+        return f"other programs {verb} {others / 1e6:,.1f} MB {place}, the run {own / 1e6:,.1f} MB"
 
     def responses(self, executions: int) -> list[ResponseValue]:
         """Returns the responses for the run record; amounts are per execution."""
