@@ -8,12 +8,15 @@ import re
 from command_line import edgejoule
 
 from edgejoule.findings import Answer, find
-from edgejoule.findings.answer import duration_text
+from edgejoule.findings.answer import duration_text, footnote
 from edgejoule.findings.conditions import VERDICT_WORDS_MAX
 from edgejoule.findings.facts import stand_ins
+from edgejoule.findings.model import Progress
 from edgejoule.findings.templates import fitting
 from edgejoule.findings.text import times_text, unit_for
-from edgejoule.store import Run
+from edgejoule.store import Intervals, Run
+
+DONE = Progress(total=3, finished=3, failed=0, planned=0, flagged=0)
 
 
 def answer_of(make_store, **fields) -> Answer:
@@ -40,9 +43,20 @@ def test_the_footnote_has_method_resolution_runs_flags_and_duration(make_store):
     answer = answer_of(make_store, method="modelled", failed={7: "stopped"}, planned_only=frozenset({44}))
     assert answer.footnote == (
         "Energy is modelled; ratios below 1.77× are not resolved. "
-        "45 runs, 1 failed, 1 not done yet, 1 flagged, within 7 min 13 s"
+        "45 runs, 1 failed, 1 not done yet, 1 flagged, measured for 1 min 55 s within 7 min 13 s"
     )
     assert answer_of(make_store, method="counted").footnote.startswith("Energy is counted; tested at α = 0.05. 45 runs")
+
+
+def test_a_pause_between_two_sessions_is_not_measuring_time():
+    def run(index: int, begin_s: int) -> Run:
+        return Run(index, index, {}, "finished", started_realtime_ns=begin_s * 10**9,
+                   intervals=Intervals(5, 5 + 50 * 10**9, 5 + 60 * 10**9, True))  # fmt: skip
+
+    runs = [run(0, 1000), run(1, 1090), run(2, 1000 + 2 * 86400)]
+    assert footnote(None, DONE, runs[:1]) == "3 runs, measured for 1 min"
+    assert footnote(None, DONE, runs[:2]) == "3 runs, measured for 2 min within 2 min 30 s"
+    assert footnote(None, DONE, runs) == "3 runs, measured for 3 min within 48 h 1 min"
 
 
 def test_where_higher_is_better_the_others_are_lower(make_store):

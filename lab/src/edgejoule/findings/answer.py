@@ -27,14 +27,12 @@ def answer_of(
 
 
 def footnote(r: ResponseFinding | None, progress: Progress, runs: Sequence[Run]) -> str:
-    """Returns method and resolution of the response, the numbers of runs, and the duration of the study."""
+    """Returns method and resolution of the response, the numbers of runs, and how long they were measured."""
     counts = [count(progress.total, "run")]
     counts += [f"{n} {what}" for n, what in (
         (progress.failed, "failed"), (progress.planned, "not done yet"), (progress.flagged, "flagged")
     ) if n]  # fmt: skip
-    if duration_s := _duration_s(runs):
-        counts.append(f"within {duration_text(duration_s)}")
-    return f"{_method(r)}{', '.join(counts)}"
+    return f"{_method(r)}{', '.join([*counts, *_duration(runs)])}"
 
 
 def _method(r: ResponseFinding | None) -> str:
@@ -53,13 +51,18 @@ def _method(r: ResponseFinding | None) -> str:
     return f"{text[0].upper()}{text[1:]}. " if text else ""
 
 
-def _duration_s(runs: Sequence[Run]) -> float:
-    """Returns the time from the start of the first run to the end of the last one."""
+def _duration(runs: Sequence[Run]) -> list[str]:
+    """Returns the sum of the settled intervals, and the time from the start of the first run to the end of the last.
+    The latter contains loads, and the pauses between sessions (`run --resume`, `--more`). Empty if no run began.
+    """
     started = [(run.started_realtime_ns, run.intervals) for run in runs if run.started_realtime_ns is not None]
     if not started:
-        return 0
-    ends = [begin + (i.settled_end_ns - i.active_start_ns if i else 0) for begin, i in started]
-    return (max(ends) - min(begin for begin, _ in started)) / 1e9
+        return []
+    measured_ns = [i.settled_end_ns - i.active_start_ns if i else 0 for _, i in started]
+    ends = [begin + ns for (begin, _), ns in zip(started, measured_ns, strict=True)]
+    measured = duration_text(sum(measured_ns) / 1e9)
+    whole = duration_text((max(ends) - min(begin for begin, _ in started)) / 1e9)
+    return [f"measured for {measured}" if measured == whole else f"measured for {measured} within {whole}"]
 
 
 def duration_text(seconds: float) -> str:
