@@ -174,5 +174,5 @@ def test_no_room_for_a_loaded_database_fails_its_runs_and_the_plan_continues(tmp
     assert code == 1, said
     runs = study.runs()
     assert [run.status for run in runs] == ["failed", "failed"]
-    assert all("cannot be restored" in str(run.cause) and "No space left" in str(run.cause) for run in runs)
+    assert all("cannot be restored" in str(run.cause) and "no space is left" in str(run.cause) for run in runs)
     assert study.left() == []

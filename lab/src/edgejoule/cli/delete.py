@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from edgejoule.cli.common import console, echo_json, fail, json_option, store_option
+from edgejoule.cli.common import console, echo_json, fail, json_option, messages, store_option
 from edgejoule.errors import BusyError, UsageError
 from edgejoule.findings.text import count, listed, unit_for
 from edgejoule.store import Experiment, Store
@@ -49,18 +49,19 @@ def delete(experiments: Sequence[str], yes: bool, store: Path, as_json: bool) ->
                 if not as_json:
                     deleted = listed([f"{stored.name} ({stored.id})" for stored in chosen], "and")
                     console().print(f"deleted: {deleted}", markup=False)
-                shrunk = opened.shrink()
-                left = opened.file_bytes() if shrunk else before
+                kept_size = opened.shrink()
+                left = opened.file_bytes() if kept_size is None else before
         except BusyError:
             raise _busy(store) from None
     reports = [path for stored in chosen if (path := store.parent / f"{stored.name}-{stored.id}.html").exists()]
     if as_json:
         each = [{"id": stored.id, "name": stored.name, "bytes": sizes[stored.id]} for stored in chosen]
         echo_json({"deleted": each, "freed_bytes": before - left, "reports": [str(path) for path in reports]})
+        if kept_size:
+            messages().print(kept_size, markup=False)
         return
     given_back = f"{_size(before - left)} given back to the file system; {store} has {_size(left)}"
-    later = f"another program reads {store}; its file shrinks when that one has ended"
-    console().print(given_back if shrunk else later, markup=False)
+    console().print(kept_size or given_back, markup=False)
     for path in reports:
         console().print(f"the report stays: {path}", markup=False)
 

@@ -16,6 +16,7 @@ from edgejoule.export.runs_table import runs_csv, runs_table
 from edgejoule.meters.base import sample_record
 from edgejoule.output_files import check_output, whole_file
 from edgejoule.store import Experiment, Run, Store
+from edgejoule.unusable_files import reason
 
 
 @click.command(
@@ -105,7 +106,7 @@ def export(
         with whole_file(output) as opened_file:
             opened_file.write(text.encode())
     except OSError as error:
-        raise StoreError(f"{output}: cannot be written: {error.strerror}") from error
+        raise StoreError(f"{output}: cannot be written: {reason(error, output)}") from error
 
 
 def _text(store: Store, experiment: Experiment, runs: list[Run], form: str) -> str:

@@ -16,6 +16,7 @@ from edgejoule.findings.text import count
 from edgejoule.output_files import check_output, whole_file
 from edgejoule.report import build
 from edgejoule.store import Experiment, Store
+from edgejoule.unusable_files import reason
 
 ROWS_MAX = 6  # more conditions are read in the report
 
@@ -65,7 +66,10 @@ def write_report(store: Store, experiment: Experiment, findings: Findings, targe
         with whole_file(target) as file:
             file.write(text.encode())
     except OSError as error:
-        raise StoreError(f"{target}: the report cannot be written: {error.strerror}") from error
+        raise StoreError(
+            f"{target}: the report cannot be written: {reason(error, target)}. The runs are stored; "
+            f"`edgejoule report {experiment.id} -o FILE` writes it elsewhere"
+        ) from error
 
 
 def print_end(out: Console, findings: Findings, target: Path) -> None:

@@ -44,6 +44,7 @@ from edgejoule.study.open_baseline import check_responses
 from edgejoule.study.run_clocks import check_servers, clock_plan
 from edgejoule.study.servers import Servers, ServersMeter, servers_of
 from edgejoule.study.study import Places, Study, check_free, conduct, continuation, left_to_do, plan_of_more
+from edgejoule.unusable_files import reason
 
 
 @click.command(
@@ -207,7 +208,7 @@ def _check_writable(output: Path) -> None:
     try:
         tempfile.NamedTemporaryFile(dir=output.parent).close()
     except OSError as error:
-        raise StoreError(f"{output}: the report could not be written there: {error.strerror}") from error
+        raise StoreError(f"{output}: the report could not be written there: {reason(error, output)}") from error
 
 
 def _choice(spec: Spec, meter: str | None, profile: str | None) -> Choice:

@@ -18,6 +18,9 @@ from edgejoule.databases.driver import (
 from edgejoule.databases.system_under_test import LoadTime, system_of
 from edgejoule.errors import DatabaseError, StoreError
 from edgejoule.experiment.plan import PlannedRun
+from edgejoule.unusable_files import reason
+
+_NOT_RESTORED = "the loaded database cannot be restored"
 
 
 class Snapshots:
@@ -56,7 +59,7 @@ class Snapshots:
         final = self._folder / self.key(run)
         part = final.with_name(final.name + ".part")
         try:
-            with _store_errors(f"{final}: the loaded database cannot be kept"):
+            with _store_errors(final, "the loaded database cannot be kept"):
                 shutil.rmtree(part, ignore_errors=True)
                 took = self.load_at(run, part / "data", timeout_s, on_event)
                 (part / "load.json").write_text(json.dumps(took._asdict()))
@@ -78,7 +81,7 @@ class Snapshots:
         system = system_of(run)
         if reason := system.missing():
             raise DatabaseError(reason)
-        with _store_errors(f"{data}: the database cannot be loaded there"):
+        with _store_errors(data, "the database cannot be loaded there"):
             shutil.rmtree(data, ignore_errors=True)
             data.mkdir(parents=True)
             took = system.load(data, timeout_s, on_event)
@@ -100,7 +103,7 @@ class Snapshots:
         """
         if self._failed and (cause := self._failed.get(self.key(run))):
             raise DatabaseError(f"loading {run.database} failed: {cause}")
-        with _store_errors(f"{data}: the loaded database cannot be restored"):
+        with _store_errors(data, _NOT_RESTORED):
             shutil.rmtree(data, ignore_errors=True)
             data.parent.mkdir(parents=True, exist_ok=True)
             if system_of(run).starts_empty:
@@ -117,8 +120,8 @@ def data_bytes(folder: Path) -> int:
 
 
 def _copy(source: str, target: str) -> str:
-    """Copies a file with its times and mode; the holes of an image stay holes."""
-    with Path(source).open("rb") as old, Path(target).open("wb") as new:
+    """Copies a file with its times and mode; the holes of an image stay holes. Raises StoreError."""
+    with _store_errors(Path(target), _NOT_RESTORED), Path(source).open("rb") as old, Path(target).open("wb") as new:
         size, at = os.fstat(old.fileno()).st_size, 0
         while at < size:
             try:
@@ -132,7 +135,7 @@ def _copy(source: str, target: str) -> str:
             while at < hole:
                 at += os.sendfile(new.fileno(), old.fileno(), at, hole - at)
         new.truncate(size)
-    shutil.copystat(source, target)
+        shutil.copystat(source, target)
     return target
 
 
@@ -142,15 +145,16 @@ def _files(folder: Path) -> dict[str, int]:
 
 
 @contextlib.contextmanager
-def _store_errors(what: str) -> Iterator[None]:
+def _store_errors(path: Path, what: str) -> Iterator[None]:
     """Converts the system's errors (no space, no permission) to a StoreError that names the action and the path."""
     try:
         yield
     except shutil.Error as error:  # it lists the errors of a whole tree; the first one is reported
         _, target, why = error.args[0][0]
-        raise StoreError(f"{what}: {target}: {why}") from error
+        raise StoreError(f"{path}: {what}: {target}: {why}") from error
     except OSError as error:
-        raise StoreError(f"{what}: {error.filename or ''}: {error.strerror}") from error
+        file = Path(error.filename or path)
+        raise StoreError(f"{path}: {what}: {reason(error, file)}") from error
 
 
 def _sync_tree(path: Path) -> None:

@@ -33,6 +33,7 @@ from edgejoule.errors import EdgejouleError, UsageError
 from edgejoule.export.bundle_content import ContentError, check_content, check_spec, parsed_json
 from edgejoule.output_files import whole_file
 from edgejoule.store import READABLE, Experiment, Store
+from edgejoule.unusable_files import reason
 from edgejoule.version import __version__
 
 FORMAT = "edgejoule result bundle"
@@ -92,12 +93,16 @@ class _Table:
 def write_bundle(store: Path, experiment: Experiment, target: Path) -> None:
     """Write an experiment's bundle; whole, or what was there stays. Raises BundleError when it cannot be written."""
     try:
-        with _connected(store) as db, whole_file(target) as file, zipfile.ZipFile(file, "w") as archive:
-            _write(archive, db, experiment)
+        with (
+            Store.open(store, read_only=True) as opened,
+            whole_file(target) as file,
+            zipfile.ZipFile(file, "w") as archive,
+        ):
+            _write(archive, opened.connection, experiment)
     except OSError as error:
-        raise BundleError(f"{target}: cannot be written: {error.strerror}") from error
+        raise BundleError(f"{target}: cannot be written: {reason(error, target)}") from error
     except sqlite3.Error as error:
-        raise BundleError(f"{store}: cannot be read: {error}") from error
+        raise BundleError(f"{store}: cannot be read: {reason(error, store)}") from error
 
 
 def import_bundle(path: Path, store: Path) -> int:
@@ -114,7 +119,8 @@ def import_bundle(path: Path, store: Path) -> int:
                 db.execute("BEGIN IMMEDIATE")
                 return _read(archive, head, db, path)
         except (sqlite3.Error, OverflowError) as error:
-            raise BundleError(f"{path}: cannot be stored in {store}, nothing was changed: {error}") from error
+            why = reason(error, store) if isinstance(error, sqlite3.Error) else error
+            raise BundleError(f"{path}: cannot be stored in {store}, nothing was changed: {why}") from error
         except ContentError as error:
             raise BundleError(f"{path}: not an experiment, nothing was changed: {error}") from error
 

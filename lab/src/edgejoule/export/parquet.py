@@ -21,6 +21,7 @@ from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.trace import Trace
 from edgejoule.output_files import whole_file
 from edgejoule.store import Experiment, Run, Store, StoredTrace
+from edgejoule.unusable_files import reason
 from edgejoule.version import __version__
 
 ROWS_MAX = 1 << 20  # in memory as arrays, and in one row group
@@ -153,4 +154,4 @@ def _whole(target: Path) -> Iterator[IO[bytes]]:
         with whole_file(target) as file:
             yield file
     except OSError as error:
-        raise StoreError(f"{target}: cannot be written: {error.strerror or error}") from error
+        raise StoreError(f"{target}: cannot be written: {reason(error, target)}") from error

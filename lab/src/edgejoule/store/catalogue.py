@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +34,7 @@ from edgejoule.store.formats import EXPERIMENTS_SCHEMA, READABLE, SCHEMA_VERSION
 from edgejoule.store.notes import NOTES_SCHEMA, Note, notes_of
 from edgejoule.store.recorder import TraceRecorder
 from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
+from edgejoule.unusable_files import reason
 from edgejoule.version import __version__
 
 ADDED = "added"  # the additions among an experiment's notes
@@ -276,7 +276,8 @@ class Store:
     @classmethod
     def open(cls, path: Path, *, create: bool = False, read_only: bool = False) -> Store:
         """Open a store; with create, make it (and its folder) if absent. A store of an earlier format becomes one of
-        the present format, unless it cannot be written or read_only is set. Raises StoreError.
+        the present format, unless it cannot be written or read_only is set. Without create, a store on a full or
+        read-only file system opens for reading. Raises StoreError.
         """
         try:
             if create:
@@ -284,18 +285,31 @@ class Store:
             elif not path.is_file():
                 raise StoreError(f"{path}: no store here; `edgejoule run` makes one, --store PATH names another")
             mode = "ro" if read_only else "rwc" if create else "rw"
-            uri = f"{path.absolute().as_uri()}?mode={mode}{'&immutable=1' if read_only and _is_archived(path) else ''}"
-            connection = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None)
-            connection.row_factory = sqlite3.Row
+            try:
+                return cls._opened(path, f"mode={mode}")
+            except sqlite3.OperationalError as error:
+                if create or not _takes_no_file(error) or _has_log(path):
+                    raise
+                return cls._opened(path, "mode=ro&immutable=1")
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be opened: {reason(error, path)}") from error
+        except sqlite3.Error as error:
+            raise StoreError(f"{path}: cannot be opened as a store: {reason(error, path)}") from error
+
+    @classmethod
+    def _opened(cls, path: Path, query: str) -> Store:
+        """Open the file with these parameters of SQLite's URI. Raises StoreError, sqlite3.Error."""
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?{query}", uri=True, timeout=10, isolation_level=None)
+        connection.row_factory = sqlite3.Row
+        try:
             version = cls._check_format(connection, path)
-            if not read_only:
+            if not query.startswith("mode=ro"):
                 cls._use_wal(connection)
                 version = version if version == SCHEMA_VERSION else upgrade(connection)
             connection.executescript("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL;")
-        except OSError as error:
-            raise StoreError(f"{path}: cannot be opened: {error.strerror}") from error
-        except sqlite3.Error as error:
-            raise StoreError(f"{path}: cannot be opened as a store: {error}") from error
+        except BaseException:
+            connection.close()
+            raise
         return cls(connection, path, version)
 
     @classmethod
@@ -337,6 +351,11 @@ class Store:
         connection.execute("COMMIT")
         return int(version), int(application)
 
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """For who copies whole tables."""
+        return self._db
+
     def close(self) -> None:
         """May be called twice."""
         self._db.close()
@@ -355,7 +374,9 @@ class Store:
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
             self._rollback()
-            raise StoreError(f"{self.path}: cannot be written, nothing was changed: {error}") from error
+            raise StoreError(
+                f"{self.path}: cannot be written, nothing was changed: {reason(error, self.path)}"
+            ) from error
         except BaseException:
             self._rollback()
             raise
@@ -569,7 +590,7 @@ class Store:
     def add_note(self, experiment_id: int, text: str, author: str, run_index: int | None = None) -> None:
         """Adds a remark on an experiment or one of its runs. Raises StoreError."""
         if self._version < SCHEMA_VERSION:
-            raise StoreError(f"{self.path}: cannot be written: readonly, and format {self._version} has no notes")
+            raise StoreError(f"{self.path}: is readonly and of format {self._version}, which has no notes")
         with self._transaction():
             self._db.execute(
                 "INSERT INTO notes (experiment_id, run_index, written_realtime_ns, author, text) VALUES (?,?,?,?,?)",
@@ -586,6 +607,7 @@ class Store:
 
     def delete(self, experiment_ids: Sequence[int]) -> None:
         """Deletes experiments with all their rows, all or none. Raises StoreError."""
+        self._db.execute("PRAGMA secure_delete = FAST")  # zeroing the rows' pages would need their size in free space
         with self._transaction():
             for experiment_id in experiment_ids:
                 runs = [row["id"] for row in self._query("SELECT id FROM runs WHERE experiment_id = ?", experiment_id)]
@@ -595,17 +617,29 @@ class Store:
                     self._db.execute(f"DELETE FROM {table} WHERE experiment_id = ?", (experiment_id,))
                 self._db.execute("DELETE FROM experiments WHERE id = ?", (experiment_id,))
 
-    def shrink(self) -> bool:
-        """Gives the space of deleted rows back to the file system; False: another program reads the store, and the file
-        shrinks when that one closes it. Raises StoreError.
-        """
+    def shrink(self) -> str | None:
+        """Gives the space of deleted rows back to the file system. Returns None, or why the file keeps its size now."""
         try:
-            self._db.execute("VACUUM")
-            return not self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()["busy"]
+            self._checkpoint()  # the log of the deletion takes space that the copy needs
+            pages = self._db.execute("SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count")
+            needed_mb = pages.fetchone()[0] * self._db.execute("PRAGMA page_size").fetchone()[0] / 1e6
+            try:
+                self._db.execute("VACUUM")
+            except sqlite3.Error as error:
+                return (
+                    f"{self.path} could not be made smaller: {reason(error, self.path)}. It takes {needed_mb:.1f} MB "
+                    "there for a moment, and as much in the folder for temporary files. The next delete tries again; "
+                    "later runs use the space within the file"
+                )
+            if not self._checkpoint():
+                return f"another program reads {self.path}; its file shrinks when that one has ended"
         except sqlite3.Error as error:
-            raise StoreError(
-                f"{self.path}: its unused space cannot be given back: {error}; later runs use that space"
-            ) from error
+            return f"{self.path} could not be made smaller: {reason(error, self.path)}"
+        return None
+
+    def _checkpoint(self) -> bool:
+        """Moves the rows of the write-ahead log into the store and empties the log; False: another program reads it."""
+        return not self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()["busy"]
 
     def file_bytes(self) -> int:
         """The size of the store with its write-ahead log."""
@@ -618,7 +652,7 @@ class Store:
         try:
             return self._db.execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: cannot be read: {error}") from error
+            raise StoreError(f"{self.path}: cannot be read: {reason(error, self.path)}") from error
 
     def experiments(self) -> list[Experiment]:
         """All experiments, the oldest first."""
@@ -761,7 +795,7 @@ class Store:
         try:
             return RunTraces(self._db, run_id).stored()
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: cannot be read: {error}") from error
+            raise StoreError(f"{self.path}: cannot be read: {reason(error, self.path)}") from error
 
     def data(self, run: Run) -> RunData:
         """Events, traces and histograms of a stored run."""
@@ -778,9 +812,16 @@ def _notes(count: int) -> str:
     return f"{count} note{'s' * (count != 1)}"
 
 
-def _is_archived(path: Path) -> bool:
-    """Whether nobody writes the store and its folder takes no file, which SQLite makes beside a store that it reads."""
-    return not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+def _takes_no_file(error: sqlite3.OperationalError) -> bool:
+    """Whether SQLite could not make its files beside the store: its folder takes none, or no space is left."""
+    refused = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL)
+    return error.sqlite_errorcode & 0xFF in refused
+
+
+def _has_log(path: Path) -> bool:
+    """Whether rows are in the write-ahead log beside the store."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def _settings(planned: PlannedRun) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Self
 from edgejoule.errors import StoreError
 from edgejoule.meters.sampler import Sampler
 from edgejoule.store.traces import ChannelRows
+from edgejoule.unusable_files import reason
 
 FIRST_WRITE_S = 2.0  # a run that is cut off earlier loses its readings
 WRITE_INTERVAL_S = 0.5  # what a run that is cut off later loses at most
@@ -57,7 +58,9 @@ class TraceRecorder:
         if not self._begun and self._failure is None:
             self._record_whole()
         if self._failure is not None and kind is None:
-            raise StoreError(f"{self._store}: the traces cannot be written: {self._failure}") from self._failure
+            why = self._failure
+            text = reason(why, self._store) if isinstance(why, OSError | sqlite3.Error) else why
+            raise StoreError(f"{self._store}: the traces cannot be written: {text}") from why
 
     def _run(self) -> None:
         if self._stopping.wait(FIRST_WRITE_S):

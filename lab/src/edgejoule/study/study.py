@@ -43,6 +43,7 @@ from edgejoule.study.run import at_full, full_rate, learn, measure
 from edgejoule.study.run_clocks import clock_plan
 from edgejoule.study.run_length import shortest_s
 from edgejoule.study.servers import Servers
+from edgejoule.unusable_files import reason
 
 _REACHED = "reached_ops_s"  # the experiment's note of the rates behind its load curve
 SHELL_STARTS = "shell_starts"
@@ -209,6 +210,10 @@ def conduct(
                 _run_all(store, experiment, context, todo, watcher, keep_going, again=rerun_flagged)
         except KeyboardInterrupt as error:
             raise StudyInterruptedError(_how_far(store, experiment)) from error
+        except StoreError as error:
+            if experiment is None:
+                raise
+            raise StoreError(f"{error}; afterwards the same command with --resume continues") from error
         finally:
             context.loads.close()
     return experiment, store.runs(experiment.id)
@@ -559,7 +564,7 @@ def _alone(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise StoreError(f"{folder}: databases cannot run here: {error.strerror}") from error
+        raise StoreError(f"{folder}: databases cannot run here: {reason(error, folder)}") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
