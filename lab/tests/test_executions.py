@@ -55,6 +55,7 @@ def test_requests_at_the_databases_seam_and_of_the_whole_device_stand_beside_eac
     assert (result["device_reads_per_op"], result["device_flushes_per_op"]) == (0.2, 0.6)
     assert (result["io_read_bytes_per_op"], result["io_write_bytes_per_op"]) == (256, 400)
     assert (result["write_amplification"], result["device_write_amplification"]) == (3.0, 6.0)
+    assert (result["process_write_bytes_per_op"], result["device_write_bytes_per_op"]) == (300, 600)
 
 
 def test_a_database_without_a_seam_reports_no_io_requests() -> None:

@@ -23,7 +23,7 @@ from edgejoule.dictionary.responses import (
 from edgejoule.study import command_figures, run_energy
 
 ENERGIES = {name for name, response in RESPONSES.items() if response.is_energy}
-POWERS = {"power_mean_w", "power_idle_w", "power_quiet_w"}
+POWERS = {"power_mean_w", "power_net_w", "power_idle_w", "power_quiet_w"}
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ POWERS = {"power_mean_w", "power_idle_w", "power_quiet_w"}
         # which a command without a database server lacks
         (
             command_figures._OF_SERVERS,
-            ("energy_j", "energy_net_j", "energy_per_op_uj", "power_mean_w", "power_idle_w"),
+            ("energy_j", "energy_net_j", "energy_per_op_uj", "power_mean_w", "power_net_w", "power_idle_w"),
         ),
         # which each server of a federation has too
         (PER_SERVER, ("energy_active_j", "energy_debt_j", "energy_net_quiet_j"), POWERS),
@@ -83,6 +83,7 @@ LOWER_IS_BETTER = {
     "rss_peak_mb", "server_rss_peak_mb", "process_read_bytes", "process_write_bytes", "device_read_bytes",
     "device_write_bytes", "io_reads_per_op", "io_writes_per_op", "io_read_bytes_per_op", "io_write_bytes_per_op",
     "device_reads_per_op", "device_writes_per_op", "device_write_amplification", "write_amplification", "data_bytes",
+    "power_net_w", "process_write_bytes_per_op", "device_write_bytes_per_op",
     "stall_s", "remote_fallbacks", "remote_moved_bytes", "remote_wasted_s",
 }  # fmt: skip
 

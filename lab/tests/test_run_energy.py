@@ -44,6 +44,7 @@ def wrong(quiet: Quiet) -> list[str]:
     expected = {
         "energy_j": RUN_W * RUN_S, "power_idle_w": IDLE_W, "power_quiet_w": OPEN_W,
         "energy_net_j": (RUN_W - IDLE_W) * RUN_S, "energy_net_quiet_j": (RUN_W - OPEN_W) * RUN_S,
+        "power_net_w": RUN_W - IDLE_W,
     }  # fmt: skip
     return [name for name, value in expected.items() if result[name] != pytest.approx(value, rel=1e-6)]
 
@@ -55,7 +56,10 @@ def test_gross_both_baselines_and_both_nets_stand_side_by_side() -> None:
 @pytest.mark.parametrize(
     ("mutant", "caught"),
     [
-        (Quiet(GOOD.open, GOOD.idle), {"power_idle_w", "power_quiet_w", "energy_net_j", "energy_net_quiet_j"}),
+        (
+            Quiet(GOOD.open, GOOD.idle),
+            {"power_idle_w", "power_quiet_w", "power_net_w", "energy_net_j", "energy_net_quiet_j"},
+        ),
         (
             dataclasses.replace(GOOD, open=QuietWindows((at(1), at(2.1)), GOOD.open.after)),  # first operations in it
             {"power_quiet_w", "energy_net_quiet_j"},
@@ -66,7 +70,7 @@ def test_gross_both_baselines_and_both_nets_stand_side_by_side() -> None:
         ),
         (
             dataclasses.replace(GOOD, idle=QuietWindows((at(0), at(1.2)), GOOD.idle.after)),  # the database opens in it
-            {"power_idle_w", "energy_net_j"},
+            {"power_idle_w", "power_net_w", "energy_net_j"},
         ),
     ],
 )

@@ -79,11 +79,12 @@ def test_a_command_gives_energy_time_and_usage_and_no_operations(tmp_path: Path)
     bench.run()
     (run,) = bench.runs()
     values = responses(run)
-    known = {"energy_j", "energy_net_j", "power_mean_w", "active_s", "settled_s", "cpu_s", "context_switches"}
+    known = {"energy_j", "energy_net_j", "power_mean_w", "power_net_w", "active_s", "settled_s", "cpu_s"}
     assert known < set(values)
     assert (values["active_s"] or 0) >= 0.1
     assert values["settled_s"] == values["active_s"]
-    of_operations = {"throughput_ops_s", "energy_per_op_uj", "failure_share", "driver_share", "energy_active_j"}
+    of_operations = {"throughput_ops_s", "energy_per_op_uj", "failure_share", "driver_share", "energy_active_j",
+                     "device_write_bytes_per_op"}  # fmt: skip
     assert not of_operations & set(values)
     assert not any("latency" in name for name in values)
     assert run.database is None
@@ -247,6 +248,9 @@ regex = '([0-9]+) operations'
     values: dict[str, Any] = responses(run)
     assert values["throughput_ops_s"] == pytest.approx(200 / values["active_s"])
     assert values["energy_per_op_uj"] == pytest.approx(values["energy_j"] * 1e6 / 200)
+    for name in ("process_write_bytes", "device_write_bytes"):
+        each = None if values[name] is None else values[name] / 200
+        assert values[f"{name}_per_op"] == each
 
 
 def test_no_value_of_the_environment_is_stored_exported_or_reported(

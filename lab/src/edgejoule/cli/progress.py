@@ -210,4 +210,6 @@ def _response_text(response: ResponseValue) -> str:
     value = f"{response.value:,.0f}" if response.value >= 1000 else f"{response.value:#.4g}"
     unit = unit_text(response.unit) + ("/op" if response.name.endswith("_per_op_uj") else "")
     qualifier = response.method if is_energy(response.name) else "" if "/" in unit else label_of(response.name)
+    if unit == "byte" and qualifier.startswith("bytes "):
+        unit = ""
     return " ".join([f"{value:>7}", *filter(None, (unit, qualifier))])

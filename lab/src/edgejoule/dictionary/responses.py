@@ -57,6 +57,7 @@ def _fixed() -> list[Response]:
         Response("energy_net_j", "J", "energy above idle, settled", low, signed, True),
         Response("energy_net_quiet_j", "J", "energy above the quiet open database, settled", low, signed, True),
         Response("power_mean_w", "W", "mean power", none, amount, True),
+        Response("power_net_w", "W", "power above idle", low, signed, True),
         Response("power_idle_w", "W", "power at idle", none, amount, True),
         Response("power_quiet_w", "W", "power of the open database, quiet", none, amount, True),
         Response("throughput_ops_s", "ops/s", "throughput", high, amount),
@@ -80,6 +81,8 @@ def _fixed() -> list[Response]:
         Response("process_write_bytes", "byte", "bytes the process wrote", low, amount),
         Response("device_read_bytes", "byte", "bytes read from the device", low, amount),
         Response("device_write_bytes", "byte", "bytes written to the device", low, amount),
+        Response("process_write_bytes_per_op", "byte", "bytes the process wrote, per operation", low, amount),
+        Response("device_write_bytes_per_op", "byte", "bytes written to the device, per operation", low, amount),
         Response("io_reads_per_op", "1", "reads of the database's own, per operation", low, amount),
         Response("io_writes_per_op", "1", "writes of the database's own, per operation", low, amount),
         Response("io_flushes_per_op", "1", "flushes of the database's own, per operation", none, amount),
@@ -104,7 +107,7 @@ def _fixed() -> list[Response]:
     ]
 
 
-#: A baseline -> the responses of its power, and of the energy above it.
+#: A baseline -> the responses of its power, and of the energy above it. power_net_w is the latter of idle over the time.
 BASELINE_POWER = {"idle": "power_idle_w", "quiet": "power_quiet_w"}
 BASELINE_NET = {"idle": "energy_net_j", "quiet": "energy_net_quiet_j"}
 

@@ -8,7 +8,7 @@ from edgejoule.findings.model import Cell, Findings, ResponseFinding
 from edgejoule.findings.table import Table
 from edgejoule.findings.text import Unit, unit_for
 
-_POWERS = ("power_mean_w", "power_idle_w", "power_quiet_w")
+_POWERS = ("power_mean_w", "power_idle_w", "power_net_w", "power_quiet_w")
 _ENERGIES = ("energy_j", "energy_net_j", "energy_net_quiet_j")
 
 

@@ -155,6 +155,9 @@ def command_figures(
         assert active_s is not None
         values["throughput_ops_s"] = operations / active_s
         values["cpu_us_per_op"] = None if cpu_s is None else cpu_s * 1e6 / operations
+        for name in ("process_write_bytes", "device_write_bytes"):
+            if name in values:
+                values[f"{name}_per_op"] = None if (written := values[name]) is None else written / operations
     own = [
         ResponseValue(name, value, declared[name.partition("@")[0]].unit, "timed") for name, value in printed.items()
     ]

@@ -117,6 +117,7 @@ def driver_responses(t: Totals, served: ServerUse | None = None) -> list[Respons
         "bandwidth_mb_s": (t.payload_read_bytes + t.payload_write_bytes) / 1e6 / t.active_s,
         "rss_peak_mb": t.rss_peak_bytes / 1e6,
         **{name: None if (v := t.usage[name]) is None else v / t.executions for name in _BYTES},
+        "device_write_bytes_per_op": _per_operation(t, "device_write_bytes"),
         "data_bytes": t.data_bytes,
         **{name: value / t.executions for name, value in t.of_database.items()},
         "reads_before_write_per_op": t.read_before_write / t.operations,
@@ -127,6 +128,7 @@ def driver_responses(t: Totals, served: ServerUse | None = None) -> list[Respons
         values |= _of_server(t, served)
     else:
         values |= _requests_per_op(t)
+        values["process_write_bytes_per_op"] = _per_operation(t, "process_write_bytes")
         for name, by in (("write_amplification", "process"), ("device_write_amplification", "device")):
             if t.payload_write_bytes and (written := t.usage[f"{by}_write_bytes"]) is not None:
                 values[name] = written / t.payload_write_bytes
@@ -136,12 +138,17 @@ def driver_responses(t: Totals, served: ServerUse | None = None) -> list[Respons
     return [response(name, value) for name, value in values.items()]
 
 
+_REQUESTS = ("device_reads", "device_writes", "device_flushes")
+
+
+def _per_operation(t: Totals, name: str) -> float | None:
+    return None if (amount := t.usage[name]) is None else amount / t.operations
+
+
 def _requests_per_op(t: Totals) -> dict[str, float | None]:
     """Returns requests per operation at the adapter's I/O interface, if it has one, and at the whole block device."""
     own: dict[str, float | None] = {f"io_{name}_per_op": count / t.operations for name, count in t.io.items()}
-    for name in ("device_reads", "device_writes", "device_flushes"):
-        own[f"{name}_per_op"] = None if (count := t.usage[name]) is None else count / t.operations
-    return own
+    return own | {f"{name}_per_op": _per_operation(t, name) for name in _REQUESTS}
 
 
 def _cpu_us_per_op(t: Totals, served: ServerUse | None) -> float | None:

@@ -116,13 +116,13 @@ def _above(traces: Sequence[energy.Readings], settled: energy.Energy, windows: Q
 
 
 def _side_by_side(name: str, above: _Above, settled: energy.Energy) -> list[ResponseValue]:
-    """Returns the baseline's power and the energy above it."""
+    """Returns the baseline's power and the energy above it; above idle also as power."""
     if above.at_run is None or above.net is None:
-        return [
-            response(n, None, str(settled.method), above.why_none) for n in (BASELINE_POWER[name], BASELINE_NET[name])
-        ]
+        names = [BASELINE_POWER[name], BASELINE_NET[name], *(["power_net_w"] if name == "idle" else [])]
+        return [response(n, None, str(settled.method), above.why_none) for n in names]
     source = above.at_run.source
-    return [_joules(BASELINE_POWER[name], source, 1 / source.duration_s), _joules(BASELINE_NET[name], above.net)]
+    values = [_joules(BASELINE_POWER[name], source, 1 / source.duration_s), _joules(BASELINE_NET[name], above.net)]
+    return [*values, *([_joules("power_net_w", above.net, 1 / settled.duration_s)] if name == "idle" else [])]
 
 
 def _spans(windows: QuietWindows) -> list[list[int]] | None:
