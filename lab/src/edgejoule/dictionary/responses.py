@@ -107,7 +107,7 @@ def _fixed() -> list[Response]:
     ]
 
 
-#: A baseline -> the responses of its power, and of the energy above it. power_net_w is the latter of idle over the time.
+#: A baseline -> the responses of its power, and of the energy above it.
 BASELINE_POWER = {"idle": "power_idle_w", "quiet": "power_quiet_w"}
 BASELINE_NET = {"idle": "energy_net_j", "quiet": "energy_net_quiet_j"}
 
