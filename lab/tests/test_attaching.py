@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from edgejoule.clocks.marker import pattern_ns
 from edgejoule.dictionary.responses import RESPONSES
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import make_plan
+from edgejoule.findings import find
 from edgejoule.findings.design import design_of
 from edgejoule.meters.base import Channel, Clock, Domain, Method, ValueKind
 from edgejoule.meters.clocks import ClockRelation
@@ -64,11 +65,11 @@ def clocks(begin_s: float) -> dict[str, Any]:
     return {"wall": wall, "markers_ns": markers_ns(begin_s), "notes": [], "exchanges": [], "meters": []}
 
 
-def own_trace(begin_s: float) -> Trace:
-    """What the run's own, modelled meter said."""
+def own_trace(begin_s: float, share: float) -> Trace:
+    """What the run's own, modelled meter said: a share of the truth."""
     t_ns = np.arange(ns(begin_s), ns(begin_s + 23), 50_000_000)
     channel = Channel("own", "p", Domain.BOARD, ValueKind.INSTANT, Method.MODELLED, 0.0, 0.0, 0.0, model_rel=0.2)
-    return Trace(channel, t_ns, power_w(t_ns / 1e9), 0.05)
+    return Trace(channel, t_ns, share * power_w(t_ns / 1e9), 0.05)
 
 
 @pytest.fixture
@@ -77,7 +78,8 @@ def store(tmp_path: Path) -> Path:
     return stored(tmp_path / "store.db", clocks)
 
 
-def stored(path: Path, clocks_of: Callable[[float], dict[str, Any]]) -> Path:
+def stored(path: Path, clocks_of: Callable[[float], dict[str, Any]], own_shares: Sequence[float] = (1, 1, 1)) -> Path:
+    """own_shares: of the true energy, by each run's own meter."""
     spec = Spec.model_validate(tomllib.loads(SPEC))
     with Store.open(path, create=True) as opened:
         number = opened.create_experiment(
@@ -97,12 +99,15 @@ def stored(path: Path, clocks_of: Callable[[float], dict[str, Any]]) -> Path:
             run = Run(
                 i, i, {"database": "noop"}, "finished", intervals=intervals, facts=facts, meters=meters,
                 responses=tuple(
-                    ResponseValue(name, 1.0, RESPONSES[name].unit, "modelled" if RESPONSES[name].is_energy else "timed")
+                    ResponseValue(
+                        name, own_shares[i] * TRUE_J if name == "energy_j" else 1.0, RESPONSES[name].unit,
+                        "modelled" if RESPONSES[name].is_energy else "timed",
+                    )
                     for name in (*ENERGIES, "active_s")
                 ),
             )  # fmt: skip
             end = {"event": "end", "monotonic_ns": ns(begin_s + 17), "operations": 1000}
-            opened.record(number, run, RunData(events=[end], traces=[own_trace(begin_s)]))
+            opened.record(number, run, RunData(events=[end], traces=[own_trace(begin_s, own_shares[i])]))
     return path
 
 
@@ -403,6 +408,34 @@ def test_a_trace_of_another_time_shows_both_times_and_the_zone_assumed(zone: boo
         f"{utc(RUNS_S[0] + 6)} to {utc(RUNS_S[-1] + 17)} UTC" in refused.output
     )
     assert ("its times have no time zone and are read as UTC" in refused.output) is not zone
+
+
+def caveats(store: Path) -> list[str]:
+    with Store.open(store) as opened:
+        return [caveat for caveat in find(opened, opened.find("latest")).caveats if "meter" in caveat]
+
+
+ADVICE = (
+    "The joules of this report are of the model. To use those of the attached meter, import its recording of all runs "
+    "with --primary."
+)
+
+
+def test_the_report_says_that_the_attached_meter_contradicts_the_model_and_by_how_much(tmp_path: Path) -> None:
+    store = stored(tmp_path / "store.db", clocks, (0.5, 0.5, 0.5))
+    assert caveats(store) == []
+    assert attach(recorded(tmp_path), store).exit_code == 3
+    difference = "The attached meter gives 102 J, the model 51.0 J (ratio 2.00), the mean of 3 runs"
+    assert caveats(store) == [f"{difference}; their uncertainties do not explain this.", ADVICE]
+    assert attach(recorded(tmp_path), store, "--replace", "--primary").exit_code == 3
+    assert caveats(store) == [], "the report has its joules now"
+
+
+def test_one_run_that_the_attached_meter_contradicts_is_named(tmp_path: Path) -> None:
+    store = stored(tmp_path / "store.db", clocks, (1, 0.6, 0.9))
+    attach(recorded(tmp_path), store)
+    difference = "The attached meter gives 102 J, the model 61.2 J (ratio 1.67) in run 2"
+    assert caveats(store) == [f"{difference}; their uncertainties do not explain this.", ADVICE]
 
 
 def test_a_wrong_trace_is_detached_and_leaves_nothing(tmp_path: Path, store: Path) -> None:

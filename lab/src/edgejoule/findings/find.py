@@ -10,6 +10,7 @@ from edgejoule.findings import verdict
 from edgejoule.findings.additions import addition_caveats, alone_in_block
 from edgejoule.findings.alone import alone_forms, alone_statement, is_alone
 from edgejoule.findings.answer import answer_of
+from edgejoule.findings.attached_meter import attached_caveats
 from edgejoule.findings.compare import SequentialPlan, respond
 from edgejoule.findings.design import Layout, design_of, subject_of
 from edgejoule.findings.effects import effects, what_text
@@ -75,7 +76,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         headline = headline_of_a_run(first, alone_forms(spec, responses), around)
     else:
         headline = headline_of(first, what, responses, design, all_effects, around)
-    warnings = [*rate_caveats(missed), *other_caveats(experiment, runs)]
+    warnings = [*attached_caveats(runs), *rate_caveats(missed), *other_caveats(experiment, runs)]
     warnings += _absent(spec.analysis.responses, names, runs)
     warnings += verdict.caveats(progress, responses, [*responses, *others], experiment.replications)
     valued = {run.run_index for run in runs if run.value(declared.responses[0]) is not None}

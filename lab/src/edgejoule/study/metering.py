@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from edgejoule.energy import Energy, Readings, domain_energy
+from edgejoule.findings.attached_meter import DISAGREE
 from edgejoule.meters.base import Clock, Domain, Meter
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.sampler import LivePower, Sampler, SamplerCost
@@ -128,7 +129,7 @@ def disagreement(name: str, one: Energy, other_name: str, other: Energy) -> str 
     readings = f"{name} says {one.energy_j:.4g} J ({one.domain}), {other_name} {other.energy_j:.4g} J ({other.domain})"
     if one.domain is other.domain:
         apart = abs(one.energy_j - other.energy_j) > allowed_j
-        return f"meters disagree: {readings}, together uncertain by {allowed_j:.2g} J" if apart else None
+        return f"{DISAGREE}: {readings}, together uncertain by {allowed_j:.2g} J" if apart else None
     if one.domain not in _AROUND or other.domain not in _AROUND:
         return None
     inner, outer = sorted((one, other), key=lambda energy: _AROUND.index(energy.domain))
@@ -136,7 +137,7 @@ def disagreement(name: str, one: Energy, other_name: str, other: Energy) -> str 
     assert outer.energy_j is not None
     if inner.energy_j - outer.energy_j <= allowed_j:
         return None
-    return f"meters disagree: {readings}, and the {inner.domain} is inside the {outer.domain}"
+    return f"{DISAGREE}: {readings}, and the {inner.domain} is inside the {outer.domain}"
 
 
 def energy_facts(energy: Energy) -> dict[str, Any]:
