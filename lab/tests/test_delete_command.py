@@ -81,14 +81,63 @@ def test_one_that_is_not_clear_deletes_none(folder: Path, which: str) -> None:
 
 
 def test_it_waits_for_a_study_beside_the_store(folder: Path) -> None:
-    (folder / "snapshots").mkdir()
-    with (folder / "snapshots/lock").open("w") as lock:
+    with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = edgejoule(folder, "delete", "1", "--yes", "--store", "store.db")
     assert done.returncode == 1
     assert "a study is measuring with this store" in done.stderr
     assert left(folder) == [1, 2, 3]
     assert edgejoule(folder, "delete", "1", "--yes", "--store", "store.db").returncode == 0
+
+
+def loaded_database(folder: Path, name: str, size: int) -> Path:
+    """A snapshot of that many bytes."""
+    kept = folder / name
+    (kept / "data").mkdir(parents=True)
+    (kept / "data/table").write_bytes(b"x" * size)
+    (kept / "files.json").write_text(json.dumps({"table": size}))
+    return kept
+
+
+def test_loaded_databases_are_listed_and_deleted(folder: Path) -> None:
+    loaded_database(folder / "snapshots", "leveldb-0123456789ab", 1_000_000)
+    loaded_database(folder / "snapshots", "sqlite-0123456789ab.part", 500_000)
+    (folder / "snapshots/mine").mkdir()
+    listed = edgejoule(folder, "list", "--store", "store.db")
+    assert listed.stderr == ("2 loaded databases (1.50 MB) in snapshots; `edgejoule delete --snapshots` deletes them\n")
+    assert edgejoule(folder, "delete", "--snapshots", "--store", "store.db").returncode == 2
+    done = edgejoule(folder, "delete", "--snapshots", "--yes", "--store", "store.db")
+    assert (done.returncode, done.stdout) == (0, "deleted: 2 loaded databases (1.50 MB) in snapshots\n")
+    assert [each.name for each in (folder / "snapshots").iterdir()] == ["mine"]
+    assert left(folder) == [1, 2, 3]
+    done = edgejoule(folder, "delete", "--snapshots", "--yes", "--store", "store.db")
+    assert (done.returncode, done.stdout) == (0, "no loaded database in snapshots\n")
+    assert edgejoule(folder, "list", "--store", "store.db").stderr == ""
+
+
+def test_loaded_databases_of_a_data_folder_are_deleted(folder: Path) -> None:
+    kept = loaded_database(folder / "card/snapshots", "leveldb-0123456789ab", 1000)
+    done = edgejoule(folder, "delete", "--snapshots", "--data", "card", "--yes", "--json", "--store", "store.db")
+    reported = json.loads(done.stdout)
+    assert [one["name"] for one in reported["deleted"]] == [kept.name]
+    assert reported["freed_bytes"] == reported["deleted"][0]["bytes"] > 1000
+    assert not kept.exists()
+
+
+def test_while_a_study_measures_its_loaded_databases_stay(folder: Path) -> None:
+    kept = loaded_database(folder / "snapshots", "leveldb-0123456789ab", 1000)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = edgejoule(folder, "delete", "--snapshots", "--yes", "--store", "store.db")
+    assert done.returncode == 1
+    assert "another study is measuring here" in done.stderr
+    assert kept.exists()
+
+
+@pytest.mark.parametrize("words", [(), ("1", "--snapshots"), ("1", "--data", ".")])
+def test_delete_wants_experiments_or_loaded_databases(folder: Path, words: tuple[str, ...]) -> None:
+    assert edgejoule(folder, "delete", *words, "--yes", "--store", "store.db").returncode == 2
+    assert left(folder) == [1, 2, 3]
 
 
 @pytest.mark.parametrize(("answer", "code", "kept"), [("y", 0, [2, 3]), ("n", 1, [1, 2, 3]), ("", 1, [1, 2, 3])])

@@ -349,10 +349,18 @@ def test_a_path_that_cannot_be_written_is_named(bench: Bench) -> None:
         assert store.experiments() == [], "a study that cannot start leaves the store as it was"
 
 
+def test_a_data_folder_takes_the_loaded_databases_too(bench: Bench) -> None:
+    finished(bench("run", "experiment.toml", *ONE, "--data", "card"))
+    assert len(list((bench.folder / "card/snapshots").glob("*/files.json"))) == 1
+    assert not (bench.folder / "results/snapshots").exists()
+    finished(bench("delete", "--snapshots", "--data", "card", "--yes"))
+    assert list((bench.folder / "card/snapshots").glob("*/files.json")) == []
+
+
 def test_two_studies_do_not_measure_in_one_place(bench: Bench) -> None:
     first = bench.start("run", "experiment.toml", "--set", "fixed.operationcount=50000000")
     try:
-        wait_until((bench.folder / "results/snapshots/lock").exists, first)
+        wait_until((bench.folder / "results/lock").exists, first)
         for arguments in ((), ("--data", "elsewhere")):
             one_line_error(bench("run", "experiment.toml", *arguments), 1, "another study is measuring")
     finally:

@@ -96,6 +96,11 @@ def messages() -> Console:
     return terminal.messages()
 
 
+def near(path: Path) -> Path:
+    """Returns the path as seen from the current folder, if it is below."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
 def echo_json(value: object) -> None:
     """Prints one JSON document. Rejects NaN and infinity, which JSON does not have."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))

@@ -16,7 +16,7 @@ _COMMANDS = {  # in the order of use
     "export": OnDemand("export:export", "Export the runs of an EXPERIMENT: table, lines or bundle."),
     "import": OnDemand("import_:import_", "Import a bundle, or compute the energy of a power trace."),
     "note": OnDemand("note:note", "Write a note on an EXPERIMENT, or list its notes."),
-    "delete": OnDemand("delete:delete", "Delete EXPERIMENTs with all their runs."),
+    "delete": OnDemand("delete:delete", "Delete EXPERIMENTs with all their runs, or loaded databases."),
     "analyse": OnDemand("analyse:analyse", "Show which factors matter and which groups differ."),
     "meters": OnDemand("meters:meters", "List the meters, in the order in which a study prefers them."),
     "calibrate": OnDemand("calibrate:calibrate", "Fit a power model to this machine with a borrowed meter."),

@@ -96,7 +96,8 @@ from edgejoule.unusable_files import reason
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
-    help="The folder for the databases' files; default: beside the store.",
+    help="The folder for the databases' files and for the loaded databases kept for later runs; default: beside the "
+    "store.",
 )
 @click.option(
     "--clock-token",

@@ -10,15 +10,17 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from edgejoule.cli.common import console, echo_json, json_option, store_option
+from edgejoule.cli.common import console, echo_json, json_option, messages, near, store_option
 from edgejoule.cli.layout import print_rows
 from edgejoule.cli.report import print_answer, print_details
 from edgejoule.cli.table_text import print_bare, print_table
+from edgejoule.databases.snapshots import Snapshots
 from edgejoule.experiment.command import shown
 from edgejoule.findings import experiments, find, run_tables, tables
 from edgejoule.findings.facts import circumstances
-from edgejoule.findings.text import count, listed
+from edgejoule.findings.text import count, listed, size_text
 from edgejoule.store import Experiment, Run, SeveralError, Store
+from edgejoule.study.study import Places
 
 
 @click.command(
@@ -31,7 +33,10 @@ from edgejoule.store import Experiment, Run, SeveralError, Store
 @store_option
 @json_option
 def list_(store: Path, as_json: bool) -> None:
-    """List the experiments in the store."""
+    """List the experiments in the store.
+
+    A last line, on standard error, has the size of the loaded databases that `edgejoule run` keeps beside the store.
+    """
     with Store.open(store) as opened:
         stored = opened.experiments()
     if as_json:
@@ -41,6 +46,10 @@ def list_(store: Path, as_json: bool) -> None:
         console().print(f"{store} holds no experiment yet; `edgejoule run SPEC` makes one")
         return
     print_bare(console(), experiments.table(stored))
+    folder = Places.beside(store).snapshots
+    if sizes := Snapshots(folder).sizes():
+        kept = f"{count(len(sizes), 'loaded database')} ({size_text(sum(sizes.values()))}) in {near(folder)}"
+        messages().print(f"{kept}; `edgejoule delete --snapshots` deletes them", markup=False)
 
 
 def _summary(e: Experiment) -> dict[str, object]:

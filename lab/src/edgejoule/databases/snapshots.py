@@ -7,6 +7,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,9 @@ from edgejoule.experiment.plan import PlannedRun
 from edgejoule.unusable_files import reason
 
 _NOT_RESTORED = "the loaded database cannot be restored"
+_FILES = "files.json"
+_PART = ".part"  # ends the name of a load that is not complete
+_NAME = re.compile(rf".+-[0-9a-f]{{12}}({re.escape(_PART)})?")
 
 
 class Snapshots:
@@ -29,6 +33,21 @@ class Snapshots:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._failed: dict[str, str] = {}
+
+    def sizes(self) -> dict[str, int]:
+        """Returns the loaded databases, also incomplete ones: name -> bytes."""
+        try:
+            names = sorted(each.name for each in self._folder.iterdir() if _NAME.fullmatch(each.name) and each.is_dir())
+        except FileNotFoundError:
+            return {}
+        return {name: data_bytes(self._folder / name) for name in names}
+
+    def delete(self, name: str) -> None:
+        """Deletes a loaded database; the next run that needs it loads it again. Raises StoreError."""
+        folder = self._folder / name
+        with _store_errors(folder, "the loaded database cannot be deleted"):
+            (folder / _FILES).unlink(missing_ok=True)  # incomplete from now on, see has()
+            shutil.rmtree(folder)
 
     def failed(self, run: PlannedRun, cause: str) -> None:
         """Records why a database cannot be loaded; restore() reports it."""
@@ -46,7 +65,7 @@ class Snapshots:
             return True
         folder = self._folder / self.key(run)
         try:
-            kept = json.loads((folder / "files.json").read_text())
+            kept = json.loads((folder / _FILES).read_text())
         except (OSError, ValueError):
             return False
         return bool(kept == _files(folder / "data"))
@@ -57,13 +76,13 @@ class Snapshots:
         Of a load that fails the server's whole logs are kept, in `logs` beside the snapshots' folder, and nothing else.
         """
         final = self._folder / self.key(run)
-        part = final.with_name(final.name + ".part")
+        part = final.with_name(final.name + _PART)
         try:
             with _store_errors(final, "the loaded database cannot be kept"):
                 shutil.rmtree(part, ignore_errors=True)
                 took = self.load_at(run, part / "data", timeout_s, on_event)
                 (part / "load.json").write_text(json.dumps(took._asdict()))
-                (part / "files.json").write_text(json.dumps(_files(part / "data")))
+                (part / _FILES).write_text(json.dumps(_files(part / "data")))
                 _sync_tree(part)
                 shutil.rmtree(final, ignore_errors=True)
                 part.rename(final)

@@ -46,6 +46,11 @@ def unit_for(stored: str, values: Iterable[float | None]) -> Unit:
     return Unit(scale, symbol)
 
 
+def size_text(size: int) -> str:
+    """Formats a number of bytes: 12.3 kB."""
+    return unit_for("byte", [size]).text(size)
+
+
 def number(value: float, digits: int = 3) -> str:
     """Formats a figure with `digits` significant digits and thousands separators: 0.0123, 71.2, 39,500."""
     if value == 0 or not math.isfinite(value):

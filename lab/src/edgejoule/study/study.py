@@ -99,7 +99,10 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True)
 class Places:
-    """The folders of a study: the store, loaded snapshots, and the data folder of the databases."""
+    """The folders of a study: the store, loaded snapshots, and the data folder of the databases.
+
+    A study holds a lock in each of them.
+    """
 
     store: Path
     snapshots: Path
@@ -107,9 +110,16 @@ class Places:
 
     @classmethod
     def beside(cls, store: Path, data: Path | None = None) -> Places:
-        """Returns the default folders, beside the store."""
+        """Returns the default folders, beside the store. data: the user's folder for all files of databases."""
         folder = store.absolute().parent
-        return cls(store, folder / "snapshots", data.absolute() if data else folder / "data")
+        if data is None:
+            return cls(store, folder / "snapshots", folder / "data")
+        return cls(store, data.absolute() / "snapshots", data.absolute())
+
+    @property
+    def locked(self) -> list[Path]:
+        """The folders with a lock, each once."""
+        return _distinct([self.store.parent, self.data, self.snapshots])
 
 
 @dataclass(frozen=True)
@@ -166,7 +176,7 @@ def conduct(
     with contextlib.ExitStack() as alone:
         paths = (base_of(p, places.data) for p in make_plan(study.spec))
         folders = list(dict.fromkeys([places.data, places.snapshots, *paths]))
-        for folder in folders:
+        for folder in _distinct([*places.locked, *folders]):
             alone.enter_context(_alone(folder))
         addition = _addition(study.spec, more, only) if more else None
         experiment = _to_continue(store, study, resume=resume, rerun_flagged=rerun_flagged, extend=addition is not None)
@@ -557,9 +567,14 @@ def _load_listener(watcher: Watcher, key: str) -> Callable[[Event], None]:
     return on_event
 
 
+def _distinct(folders: Sequence[Path]) -> list[Path]:
+    """Returns each folder once, although it may have several names: a lock is not taken twice."""
+    return list(dict.fromkeys(folder.resolve() for folder in folders))
+
+
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Holds the data folder's lock: two studies at a time would disturb each other."""
+    """Holds a folder's lock: two studies at a time would disturb each other."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -578,7 +593,7 @@ def _alone(folder: Path) -> Iterator[None]:
 def undisturbed(places: Places) -> Iterator[None]:
     """Keeps studies out of these folders for the block; creates none. Raises BusyError if a study is measuring."""
     with contextlib.ExitStack() as alone:
-        for folder in (places.data, places.snapshots):
+        for folder in places.locked:
             if (folder / "lock").exists():
                 alone.enter_context(_alone(folder))
         yield
