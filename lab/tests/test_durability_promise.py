@@ -14,7 +14,22 @@ BROKEN = "; this is weaker than the class asks for: its promise does not hold"
     [
         (f"power: every write is synced{BROKEN}; appendonly=no; set on the server", "appendonly=no; set on the server"),
         (f"power: the log is synced; fsync=off{BROKEN}; the workers may differ", "fsync=off; the workers may differ"),
+        (
+            "power: acknowledged in memory; the journal is written and synced some 100 ms later; w=1, j=false; j was "
+            f"set explicitly{BROKEN}",
+            "the journal is written and synced some 100 ms later; w=1, j=false; j was set explicitly",
+        ),
+        (
+            "power: the journal is synced before each write is acknowledged; w=1, j=true; the server keeps no journal "
+            f"(storage.journal.enabled=false){BROKEN}",
+            "w=1, j=true; the server keeps no journal (storage.journal.enabled=false)",
+        ),
+        (
+            f"power: a stand-in, which has no journal; w=1, j=true, which it ignores{BROKEN}",
+            "w=1, j=true, which it ignores",
+        ),
     ],
+    ids=["redis", "postgres", "mongodb", "mongodb without journal", "mongodb-stand-in"],
 )
 def test_a_broken_promise_is_its_settings_alone(how: str, settings: str) -> None:
     said = {"class": "power", "how": how}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import re
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,33 @@ def test_only_a_study_that_asks_for_durability_waits_for_mongodb_s_journal(
 
 def test_an_option_by_its_own_name_wins_over_the_durability() -> None:
     assert settings_of("redis", durability="power", **{"redis.persistence": "rdb"})["persistence"] == "rdb"
+
+
+@pytest.mark.parametrize(
+    ("database", "classes", "option", "value"),
+    [
+        ("mongodb", ("process", "power"), "journal", "false"),
+        ("mongodb", ("process", "power"), "server_journal", "off"),
+        ("mongodb", ("process", "power"), "conf.storage.journal.enabled", "false"),
+        ("cassandra", ("power",), "commitlog_sync", "periodic"),
+        ("cassandra", ("power",), "conf.commitlog_sync", "periodic"),
+        ("hbase", ("process", "power"), "durability", "SKIP_WAL"),
+        ("hbase", ("process", "power"), "durability", "ASYNC_WAL"),
+        ("hbase", ("power",), "conf.hbase.wal.hsync", "false"),
+    ],
+)
+def test_an_option_that_breaks_the_promise_of_the_durability_is_refused_under_that_class_alone(
+    monkeypatch: pytest.MonkeyPatch, database: str, classes: tuple[str, ...], option: str, value: str
+) -> None:
+    monkeypatch.setattr("edgejoule.database_servers.mongodb.program", lambda name: "/bin/true")  # not the stand-in
+    for class_ in ("none", "process", "power"):
+        study = plan_of(database, durability=class_, **{f"{database}.{option}": value})
+        if class_ not in classes:
+            check_plan(*study)
+            continue
+        why = f"{database}.{option} excludes durability: {option} = {value} breaks the promise of durability {class_}"
+        with pytest.raises(UsageError, match=re.escape(why)):
+            check_plan(*study)
 
 
 def test_durability_decides_what_a_load_is_kept_as(tmp_path: Path) -> None:

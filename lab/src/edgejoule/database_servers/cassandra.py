@@ -66,7 +66,7 @@ class Cassandra(DatabaseServer):
     }
     durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {"power": {"commitlog_sync": "batch"}}
     promise_broken_by: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {
-        "power": {"commitlog_sync": ("periodic",)},
+        "power": dict.fromkeys(("commitlog_sync", "conf.commitlog_sync"), ("periodic",)),
     }
     replication_option = "replication_factor"
     connection_options = ("hosts", "port", "jmxports")

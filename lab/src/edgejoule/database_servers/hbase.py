@@ -45,6 +45,7 @@ log4j.appender.out.layout=org.apache.log4j.PatternLayout
 log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %-5p [%t] %c{1}: %m%n
 """
 _METRICS_PERIOD_S = 1
+_UNLOGGED = ("SKIP_WAL", "ASYNC_WAL")  # acknowledged before the log has the write
 _FLUSHED = re.compile(r"^(\S+ \S+) .*Finished flush of dataSize ~[^/]*/(\d+), .* for (\S+) in (\d+)ms")
 _COMPACTED = re.compile(
     r"^(\S+ \S+) .*Completed (?:major )?compaction of .* and took (?:(\d+)mins, )?(\d+)sec to execute"
@@ -71,6 +72,10 @@ class HBase(DatabaseServer):
         "1gb-board": {"heap_mb": "430", "new_mb": "142", "timeout_ms": "60000"},
     }
     durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {"power": {"conf.hbase.wal.hsync": "true"}}
+    promise_broken_by: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {
+        "process": {"durability": _UNLOGGED},
+        "power": {"durability": _UNLOGGED, "conf.hbase.wal.hsync": ("false",)},
+    }
     replication_option = "dfs_replication"
     start_s = 300.0
     stop_s = 90.0

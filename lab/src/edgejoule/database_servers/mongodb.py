@@ -68,7 +68,8 @@ class MongoDB(DatabaseServer):
     #: Of the driver, which otherwise waits for the journal; mongod by itself does not.
     durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {"": {"journal": "false"}}
     promise_broken_by: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {
-        durability: {"journal": ("false",), "server_journal": ("off",)} for durability in ("process", "power")
+        durability: {"journal": ("false",), "server_journal": ("off",), "conf.storage.journal.enabled": ("false",)}
+        for durability in ("process", "power")
     }
     connection_options = ("host", "port", "uri", "url")
     start_s = 60.0
