@@ -138,6 +138,8 @@ def test_sessions_of_postgres_have_the_option_of_the_study(tmp_path: Path) -> No
     for run, value in zip(study.runs(), ("on", "off"), strict=True):
         assert f"synchronous_commit={value}" in str(run.durability)
         assert run.facts["server"]["settings"]["synchronous_commit"] == value
+        assert run.database is not None
+        assert run.database["options"]["synchronous_commit"] == value
         assert not any("durability" in flag for flag in run.flags), "the experiment asks for no class"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -76,6 +77,26 @@ def durability_caveats(runs: Sequence[Run]) -> list[str]:
         f"{name} does not keep the promise of durability {durability}: {' or '.join(settings)}."
         for (name, durability), settings in sorted(broken.items())
     ]
+
+
+def session_caveats(runs: Sequence[Run]) -> list[str]:
+    """Returns one caveat for each value of synchronous_commit that the sessions of PostgreSQL did not have. Releases of
+    2026-11-25 and before gave the sessions the value of the durability class instead.
+    """
+    ignored = Counter(pair for run in runs if (pair := _commit_of_sessions(run)) is not None)
+    return [
+        f"postgres.synchronous_commit = {asked} had no effect in {count(number, 'run')}, whose sessions had {actual}: "
+        "an earlier release ignored the option. Measure again."
+        for (asked, actual), number in sorted(ignored.items())
+    ]
+
+
+def _commit_of_sessions(run: Run) -> tuple[str, str] | None:
+    """Returns synchronous_commit as the experiment sets it and as the sessions had it; None if they are the same."""
+    settings = run.facts.get("server", {}).get("settings", {})
+    asked = settings.get("conf.synchronous_commit", settings.get("synchronous_commit"))
+    actual = (run.database or {}).get("options", {}).get("synchronous_commit")
+    return None if asked is None or actual is None or asked == actual else (asked, actual)
 
 
 def _facts(name: str, durability: str, runs: Sequence[Run]) -> DatabaseFacts:

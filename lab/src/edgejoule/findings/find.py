@@ -24,6 +24,7 @@ from edgejoule.findings.facts import (
     meters_of,
     progress_of,
     run_facts,
+    session_caveats,
     stand_ins,
 )
 from edgejoule.findings.headline import Circumstances, headline_of_a_run, is_comparable, why_none
@@ -97,6 +98,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         verdict=(alone_statement(usable),) if alone else verdict.statements(usable, design),
         caveats=(
             *durability_caveats(runs),
+            *session_caveats(runs),
             *look_results,
             *_repeated(attempts),
             *added,
