@@ -104,7 +104,7 @@ def test_a_server_that_cannot_start_is_reported_with_its_message(folder: Path) -
 
 
 def test_impossible_settings_are_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match="`make eco` builds it"):
+    with pytest.raises(FederationError, match="`make eco` builds it"):
         Programs.of(folder)
     programs = Programs.of(BUILD)
     for servers, nats, why in (

@@ -18,6 +18,7 @@ from edgejoule.eco.federation import Federation, FederationServer, Programs, Unl
 from edgejoule.errors import SpecError
 from edgejoule.experiment.read import load_spec
 from edgejoule.store import Store
+from edgejoule.study.servers import home
 
 BUILD = Path(__file__).resolve().parents[3] / "build"
 needs_eco = pytest.mark.skipif(not (BUILD / "lib/libeco-service.so").exists(), reason="make eco builds it")
@@ -259,3 +260,16 @@ def test_a_spec_without_servers_is_what_it_was(tmp_path: Path) -> None:
     measured = spec.model_dump(mode="json", exclude={"analysis", "question", "servers", "federation"})
     assert spec.model_copy(update={"servers": {}}).digest() == spec.digest()
     assert not {"servers", "federation"} & set(measured)
+
+
+def test_without_eco_the_dry_run_shows_the_plan_and_how_to_build_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(home, "driver_path", lambda: tmp_path / "bin/edgejoule-driver")
+    (tmp_path / "experiment.toml").write_text(SPEC + SHARES)
+    done = edgejoule(tmp_path, "run", "experiment.toml", "--dry-run")
+    assert done.returncode == 1
+    assert re.search(r"^static:high +1$", done.stdout, re.MULTILINE), done.stdout
+    assert done.stdout.endswith(
+        f"! {tmp_path}/bin/ecod is not there; `make eco` builds it\n0 of 2 runs can be done here\n"
+    )

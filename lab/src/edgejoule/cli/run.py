@@ -29,7 +29,7 @@ from edgejoule.cli.report import print_end, write_report
 from edgejoule.databases.checks import check_plan, not_here
 from edgejoule.dictionary.responses import nearest
 from edgejoule.energy import comparison_min_ratio
-from edgejoule.errors import MeterError, StoreError, UsageError
+from edgejoule.errors import FederationError, MeterError, StoreError, UsageError
 from edgejoule.experiment.conditional import settings_of
 from edgejoule.experiment.model import Level, Spec
 from edgejoule.experiment.plan import PlannedRun, make_plan
@@ -333,11 +333,11 @@ def _instruments(spec: Spec, meter: str | None, profile: str | None) -> tuple[Ch
 
 
 def _show_plan(say: Console, plan: Plan, meter: str | None, profile: str | None, *, full: bool, as_json: bool) -> None:
-    """Prints the plan, also where a meter or a database is missing. Exits with 1 if no run can be done here."""
+    """Prints the plan, also where a meter, a database or eco is missing. Exits with 1 if no run can be done here."""
     spec, energy = plan.spec, ""
     try:
         choice, beside, _ = _instruments(spec, meter, profile)
-    except MeterError as error:
+    except (MeterError, FederationError) as error:
         plan = dataclasses.replace(plan, nowhere=[str(error)])
     else:
         energy = choice.sentence

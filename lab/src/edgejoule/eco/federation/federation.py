@@ -33,12 +33,12 @@ class Programs:
 
     @classmethod
     def of(cls, build: Path) -> Programs:
-        """Of a build folder. Raises UsageError: something is not built."""
+        """Of a build folder. Raises FederationError: something is not built."""
         build = build.absolute()
         programs = cls(build / "bin/ecod", build / "bin/ecoctl", build / "lib/libeco-preload.so")
         for each in (programs.ecod, programs.ecoctl, programs.preload):
             if not each.exists():
-                raise UsageError(f"{each} is not there; `make eco` builds it")
+                raise FederationError(f"{each} is not there; `make eco` builds it")
         return programs
 
 

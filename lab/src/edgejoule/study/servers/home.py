@@ -82,7 +82,10 @@ class Servers(Protocol):
 
 
 def servers_of(spec: Spec) -> Servers | None:
-    """Builds the servers that the spec declares; None if it declares none. Raises UsageError, MeterError."""
+    """Builds the servers that the spec declares; None if it declares none.
+
+    Raises UsageError, MeterError, or FederationError if eco is not built.
+    """
     if not spec.servers:
         return None
     return _Machines(spec, spec.federation) if spec.federation else _Processes(spec)
