@@ -252,6 +252,13 @@ def test_a_first_response_that_separates_nothing_is_followed_by_one_that_does():
     assert "undecided" not in of([energy], design), "the first one alone has its full sentence"
 
 
+def test_a_response_that_only_describes_is_named_where_it_decides_and_never_added():
+    (energy,), design = one("leveldb", {"sqlite": TIE})
+    (syncs,), _ = one("leveldb", {"sqlite": 43.0}, name="syncs_per_write")
+    assert of([energy, syncs], design) == of([energy], design)
+    assert of([syncs, energy], design).startswith("Lowest syncs of the database for each write with leveldb")
+
+
 def test_energies_that_other_programs_disturbed_are_replaced_by_the_next_response():
     (energy,), design = several(TWO, unusable="other programs took up to 51 % of the CPU")
     (ops,), _ = several(TWO, name=OPS)

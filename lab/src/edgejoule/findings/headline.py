@@ -105,7 +105,8 @@ def second_response(
     first: ResponseFinding | None, responses: Sequence[ResponseFinding], design: Layout
 ) -> ResponseFinding | None:
     """Returns the response that the headline adds: one that separates levels where the first does not. If the first is
-    not compared at all, any comparable one.
+    not compared at all, any comparable one. Never one that only describes, such as syncs per write: no level is the
+    best in it, and a difference alone answers no question.
     """
     if first is not None and _is_separated(first):
         return None
