@@ -320,7 +320,7 @@ def test_the_circumstances_of_a_run_are_reported() -> None:
         "cold cache, 8 KiB resident",
         "memory 64 MiB, 60 reached; data 2.2 times that",
         "50 % of 12,346 ops/s",
-        "k = 13 executions, 56% of the time at work",
+        "k = 13 executions, 56 % of the time at work",
         "61 °C",
     ]
     plain = {"load": {"name": "run-3", "runs_before": 0}, "cache": {"state": "warm"}}

@@ -11,7 +11,7 @@ from edgejoule.cli.table_text import print_table
 from edgejoule.findings import analysis_tables
 from edgejoule.findings.analysis_tables import TERMINAL
 from edgejoule.stats import AnalysisBy, AnalysisResult, LookTaken, Precision, Regression, Scale
-from edgejoule.stats.figures import p_text
+from edgejoule.stats.figures import p_text, plain
 from edgejoule.stats.verdict import response_text, verdict
 
 _PAIRS_MAX = 45
@@ -86,7 +86,7 @@ def _pairs_caption(analysis: AnalysisResult) -> str:
         same = (
             f"; same: within {analysis.margin:g}×"
             if analysis.scale == "log"
-            else f"; same: within ± {analysis.margin:g}"
+            else f"; same: within ± {plain(analysis.margin, 6)}"
         )
     method = " (modelled)" if analysis.modelled else ""
     return f"All pairs{method}: {analysis.test.display_name}{_df_text(analysis)}{same}{alone}"
@@ -172,7 +172,7 @@ def _look_text(sequential: LookTaken, alpha: float) -> str:
 
 
 def _precision_text(precision: Precision, scale: Scale) -> list[str]:
-    width = f"a factor of {precision.declared:g}" if scale is Scale.LOG else f"± {precision.declared:g}"
+    width = f"a factor of {precision.declared:g}" if scale is Scale.LOG else f"± {plain(precision.declared, 6)}"
     more = precision.needed.more(precision.have)
     runs = (
         "no more runs"

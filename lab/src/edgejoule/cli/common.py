@@ -192,7 +192,10 @@ def _current_folder_exists() -> bool:
 
 def fail(message: str, code: int) -> NoReturn:
     """Prints the message and exits with the code."""
-    messages().print(f"edgejoule: {message}", markup=False)
+    from edgejoule.cli.layout import print_wrapped
+
+    for line in f"edgejoule: {message}".split("\n"):
+        print_wrapped(messages(), line, line[: len(line) - len(line.lstrip())])
     sys.exit(code)
 
 

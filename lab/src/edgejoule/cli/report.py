@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from edgejoule.cli.common import console, echo_json, json_option, store_option
@@ -86,7 +87,7 @@ def print_answer(out: Console, answer: Answer) -> None:
     if not 1 < len(answer.rows) <= ROWS_MAX:
         return
     for row in answer.rows:
-        out.print(Text.assemble("  ", (row.name, "bold"), f": {row.verdict}"))
+        out.print(Padding(Text.assemble((row.name, "bold"), f": {row.verdict}"), (0, 0, 0, 2), expand=False))
 
 
 def print_details(out: Console, findings: Findings) -> None:

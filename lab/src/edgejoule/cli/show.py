@@ -8,17 +8,17 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.text import Text
 
 from edgejoule.cli.common import console, echo_json, json_option, messages, near, store_option
-from edgejoule.cli.layout import print_rows
+from edgejoule.cli.layout import print_rows, print_wrapped
 from edgejoule.cli.report import print_answer, print_details
-from edgejoule.cli.table_text import print_bare, print_table
+from edgejoule.cli.table_text import is_narrow, print_bare, print_omitted, print_table
 from edgejoule.databases.snapshots import Snapshots
 from edgejoule.experiment.command import shown
 from edgejoule.findings import experiments, find, run_tables, tables
 from edgejoule.findings.facts import circumstances
-from edgejoule.findings.text import count, listed, size_text
+from edgejoule.findings.table import Table
+from edgejoule.findings.text import count, size_text
 from edgejoule.store import Experiment, Run, SeveralError, Store
 from edgejoule.study.study import Places
 
@@ -39,17 +39,31 @@ def list_(store: Path, as_json: bool) -> None:
     """
     with Store.open(store) as opened:
         stored = opened.experiments()
+        notes = [len(opened.notes(e.id)) for e in stored]
     if as_json:
         echo_json([_summary(e) for e in stored])
         return
     if not stored:
-        console().print(f"{store} holds no experiment yet; `edgejoule run SPEC` makes one")
+        print_wrapped(console(), f"{store} holds no experiment yet; `edgejoule run SPEC` makes one")
         return
-    print_bare(console(), experiments.table(stored))
+    _print_experiments(console(), stored, notes)
     folder = Places.beside(store).snapshots
     if sizes := Snapshots(folder).sizes():
         kept = f"{count(len(sizes), 'loaded database')} ({size_text(sum(sizes.values()))}) in {near(folder)}"
-        messages().print(f"{kept}; `edgejoule delete --snapshots` deletes them", markup=False)
+        print_wrapped(messages(), f"{kept}; `edgejoule delete --snapshots` deletes them")
+
+
+def _print_experiments(out: Console, stored: Sequence[Experiment], notes: Sequence[int]) -> None:
+    """Prints a table, or where it does not fit two lines per experiment."""
+    table = experiments.table(stored, notes)
+    if not is_narrow(out, table):
+        print_bare(out, table)
+        return
+    width = len(str(max(e.id for e in stored)))
+    for experiment, number in zip(stored, notes, strict=True):
+        head, question = experiments.in_lines(experiment, number)
+        print_wrapped(out, head, f"{experiment.id:>{width}}  ")
+        print_wrapped(out, question, " " * (width + 2))
 
 
 def _summary(e: Experiment) -> dict[str, object]:
@@ -86,7 +100,8 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
         except SeveralError as error:
             if as_json or run_number is not None:
                 raise
-            print_bare(console(), experiments.table(error.experiments))
+            several = error.experiments
+            _print_experiments(console(), several, [len(opened.notes(e.id)) for e in several])
             console().print("Several experiments have this name: `edgejoule show ID` shows one.")
             return
         runs = opened.attempts(stored.id)
@@ -103,13 +118,13 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
         echo_json({**_summary(stored), "notes": noted, "records": [r.record(stored.name) for r in runs]})
         return
     out = console()
-    out.print(Text(f"{stored.name} ({stored.id}), {stored.begun}: {stored.question}", style="bold"))
-    out.print(_first_sentence(stored.energy_words), markup=False)
+    print_wrapped(out, f"{stored.name} ({stored.id}), {stored.begun}: {stored.question}", style="bold")
+    print_wrapped(out, _first_sentence(stored.energy_words))
     if not stored.finished:
-        out.print(f"Not complete: {stored.progress}; `edgejoule run SPEC --resume` continues.", markup=False)
+        print_wrapped(out, f"Not complete: {stored.progress}; `edgejoule run SPEC --resume` continues.")
     for note in notes:
         if run_number is None or note.run_index in (None, run_number - 1):
-            out.print(note.line, markup=False)
+            print_wrapped(out, note.line)
     if run_number is not None:
         for run in runs:
             _print_run(run, [e for e in events[run.id] if e["event"] == "database"])
@@ -119,10 +134,10 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
         print_answer(out, findings.answer)
         out.print()
         if findings.answer.response is not None and (means := tables.means(findings.answer.response)):
-            print_bare(out, means)
+            _print_list(out, means)
             out.print()
-    omitted = print_bare(out, experiments.runs(stored, runs))
-    _print_omitted(out, omitted)
+    with_note = {note.run_index for note in notes if note.run_index is not None}
+    _print_list(out, experiments.runs(stored, runs, with_note))
     _print_flags(out, runs)
     if findings is not None:
         out.print()
@@ -134,10 +149,11 @@ def _first_sentence(text: str) -> str:
     return re.split(r"(?<=\.) ", text, maxsplit=1)[0]
 
 
-def _print_omitted(out: Console, headings: Sequence[str]) -> None:
-    if headings:
-        names = listed([heading.partition("\n")[0] for heading in reversed(headings)])
-        out.print(f"\nNot shown at {out.width} columns: {names}.", markup=False)
+def _print_list(out: Console, table: Table) -> None:
+    """Prints a table and the names of the columns that do not fit."""
+    if omitted := print_bare(out, table):
+        out.print()
+        print_omitted(out, omitted)
 
 
 def _print_flags(out: Console, runs: Sequence[Run]) -> None:
@@ -153,20 +169,20 @@ def _print_flags(out: Console, runs: Sequence[Run]) -> None:
 
 def _print_run(run: Run, events: list[object]) -> None:
     out = console()
-    out.print(
+    print_wrapped(
+        out,
         f"run {run.run_index + 1}, block {run.block + 1}: " + ", ".join(f"{k} = {v}" for k, v in run.levels.items()),
-        markup=False,
     )
     counted = "" if run.is_command_alone else f"; {count(len(events), 'database event')}"
-    out.print(f"status: {run.status}{f', {run.cause}' if run.cause else ''}{counted}", markup=False)
+    print_wrapped(out, f"status: {run.status}{f', {run.cause}' if run.cause else ''}{counted}")
     if command := run.facts.get("command"):
-        out.print(f"command: {shown(command['command'])}", markup=False)
+        print_wrapped(out, f"command: {shown(command['command'])}")
     for circumstance in circumstances(run):
-        out.print(circumstance, markup=False)
+        print_wrapped(out, circumstance)
     for flag in run.flags:
-        out.print(f"flag: {flag}", markup=False)
+        print_wrapped(out, f"flag: {flag}")
     out.print()
-    print_bare(out, run_tables.responses(run))
+    _print_responses(out, run)
     if lines := run.facts.get("output", {}).get("last_lines"):
         out.print("\nthe output ends with:")
         for line in lines:
@@ -175,7 +191,19 @@ def _print_run(run: Run, events: list[object]) -> None:
         out.print()
         print_table(out, section.table)
         for sentence in section.sentences:
-            out.print(sentence, markup=False)
+            print_wrapped(out, sentence)
+
+
+def _print_responses(out: Console, run: Run) -> None:
+    """Prints a table, or where it does not fit a line per response."""
+    section = run_tables.responses(run)
+    if is_narrow(out, section.table):
+        for line in run_tables.responses_in_lines(run):
+            print_wrapped(out, line, indent=2)
+    else:
+        print_bare(out, section.table)
+    for sentence in section.sentences:
+        print_wrapped(out, sentence)
 
 
 def _run_tables(run: Run) -> Iterator[run_tables.RunTable]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
 
 from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from edgejoule.cli.layout import print_rows
+from edgejoule.cli.layout import fits, print_rows, print_wrapped
 from edgejoule.findings.table import Cell, CellMark, CellRole, Table, pieces, plain
+from edgejoule.findings.text import listed
 
 _STYLES = {
     CellRole.HOLE: "red",
@@ -20,6 +23,7 @@ _STYLES = {
     CellRole.NAME: "bold",
 }
 _BAR_WIDTH = 12
+_BARS_FROM = 60  # columns; a narrower terminal has no bars
 _HEADING_MIN = 7
 _WORD_MAX = 24
 _PADDING = 2
@@ -27,12 +31,11 @@ _PADDING = 2
 
 def print_table(out: Console, table: Table) -> None:
     """Prints caption, rows and note. Never breaks a figure; a narrow terminal omits the table's optional columns."""
+    if out.width < _BARS_FROM:
+        table = replace(table, rows=tuple(tuple(_without_bar(cell) for cell in row) for row in table.rows))
     kept = _fitting(table, out.width)
     narrow = sum(_natural(table, index) for index in kept) > out.width
     shown = RichTable(
-        title=Text(table.caption),
-        title_justify="left",
-        title_style="bold",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         show_edge=False,
@@ -50,10 +53,23 @@ def print_table(out: Console, table: Table) -> None:
         )
     for number, row in enumerate(table.rows):
         shown.add_row(*(cell_text(row[i]) for i in kept), style="bold" if number in table.seen else None)
+    print_wrapped(out, table.caption, style="bold")
     out.print(shown)
     if table.note:
         out.print(Text(f" {table.note}", style="dim"))
+    print_omitted(out, [heading for index, heading in enumerate(table.columns) if index not in kept])
     out.print()
+
+
+def print_omitted(out: Console, headings: Sequence[str]) -> None:
+    """Names the columns that are left out because the terminal is narrow."""
+    if names := [heading.partition("\n")[0] for heading in headings if heading]:
+        print_wrapped(out, f"Not shown at {out.width} columns: {listed(names)}.", style="dim")
+
+
+def is_narrow(out: Console, table: Table) -> bool:
+    """Returns whether print_bare would wrap or omit something."""
+    return not fits(out, table.columns, [[cell_text(cell) for cell in row] for row in table.rows])
 
 
 def print_bare(out: Console, table: Table) -> list[str]:
@@ -77,6 +93,10 @@ def _fitting(table: Table, width: int) -> list[int]:
     return kept
 
 
+def _without_bar(cell: Cell) -> Cell:
+    return cell.text if isinstance(cell, CellMark) and cell.role is CellRole.SHARE else cell
+
+
 def _width(table: Table, index: int) -> int:
     return max((cell_text(row[index]).cell_len for row in table.rows), default=0)
 
@@ -90,10 +110,10 @@ def _rigid(table: Table, index: int) -> bool:
 
 
 def _longest_word(table: Table, index: int) -> int:
-    """Returns the length of the longest word of a column, an indent in front of it included."""
+    """Returns the length of the longest word of a column. An indented text counts as one word."""
     texts = [plain(row[index]) for row in table.rows] + [table.columns[index]]
-    indented = [len(text) - len(text.lstrip()) + max(map(len, text.split() or [""])) for text in texts]
-    return min(_WORD_MAX, max(indented))
+    words = [len(text) if text.startswith(" ") else max(map(len, text.split() or [""])) for text in texts]
+    return min(_WORD_MAX, max(words))
 
 
 def _least(table: Table, index: int) -> int:

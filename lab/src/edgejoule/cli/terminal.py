@@ -16,8 +16,10 @@ from rich.console import Console
 PIPE_COLUMNS = 10_000
 _LEAST_COLUMNS = 40
 
-_PLAIN_SIGNS = {"±": "+-", "×": "x", "µ": "u", "α": "alpha", "η": "eta", "ω": "omega", "²": "^2", "°": " deg ",
+_PLAIN_SIGNS = {"±": "+-", "×": "x", "µ": "u", "α": "alpha", "η": "eta", "ω": "omega", "°": " deg ",
                 "–": "-", "…": "...", "·": "|", "−": "-"}  # fmt: skip
+
+_RAISED, _LOWERED = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+"), str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 _TRAILING = re.compile(r"(?: |\x1b\[[0-9;]*m)*(?=\n)")
 _STYLES = re.compile(r"\x1b\[[0-9;]*m")
@@ -44,7 +46,8 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     signs = error.object[error.start : error.end]
-    return "".join(_PLAIN_SIGNS.get(sign, "?") for sign in signs), error.end
+    powers = _RAISED.sub(lambda run: f"^{run[0].translate(_LOWERED)}", signs)
+    return "".join(sign if sign.isascii() else _PLAIN_SIGNS.get(sign, "?") for sign in powers), error.end
 
 
 codecs.register_error("edgejoule.plain", _plain)

@@ -10,7 +10,7 @@ from edgejoule.findings.table import Cell, CellMark, CellRole, Table, soft, stro
 from edgejoule.findings.text import number, ratio
 from edgejoule.stats import AnovaRow
 from edgejoule.stats.distribution import QUANTILES
-from edgejoule.stats.figures import figure, p_value
+from edgejoule.stats.figures import figure, p_value, power_of_ten
 from edgejoule.stats.model import AnalysisResult, Best, Extremes, Group, Limits, Pair
 from edgejoule.stats.regression import Line, Regression
 from edgejoule.stats.verdict import source_label
@@ -57,19 +57,28 @@ def page(value: Callable[[float], str] = number) -> Figures:
 
 def anova(a: AnalysisResult, figures: Figures, caption: str, note: str | None = None) -> Table:
     """Returns the table of the analysis of variance."""
-    columns = ("source", "df", "SS", "MS", "F", "p", "share of variation", "ω²")
-    rows = tuple(_anova_row(row, figures, total=row is a.anova.total) for row in a.anova.table)
+    exponent = _exponent([row.ss for row in a.anova.table if row.ss])
+    unit = f" / {power_of_ten(exponent)}" if exponent else ""
+    columns = ("source", "df", f"SS{unit}", f"MS{unit}", "F", "p", "share of variation", "ω²")
+    rows = tuple(_anova_row(row, figures, 10.0**exponent, total=row is a.anova.total) for row in a.anova.table)
     seen = tuple(i for i, row in enumerate(a.anova.table) if row.p is not None and row.p < a.alpha)
-    return Table(caption, columns, (False, *[True] * 7), rows, note, seen, optional=(3,))
+    return Table(caption, columns, (False, *[True] * 7), rows, note, seen, optional=(3, 7, 2, 1, 4))
 
 
-def _anova_row(row: AnovaRow, figures: Figures, *, total: bool) -> tuple[Cell, ...]:
+def _exponent(squares: Sequence[float]) -> int:
+    """Returns the power of ten, a multiple of 3, in which sums of squares are short; 0 from 0.001 to a million."""
+    largest = max(squares, default=1.0)
+    return 0 if 1e-3 <= largest < 1e6 else 3 * math.floor(math.log10(largest) / 3)
+
+
+def _anova_row(row: AnovaRow, figures: Figures, scale: float, *, total: bool) -> tuple[Cell, ...]:
     source = {"residual": "error"}.get(row.source, source_label(row.source))
     share: Cell = "" if total else soft("not estimable")
     if row.eta2 is not None:
         share = CellMark(CellRole.SHARE, f"{100 * row.eta2:.1f} %", row.eta2)
     return (
-        source, str(row.df), figures.optional(row.ss), figures.optional(row.ms), figures.optional(row.f),
+        source, str(row.df), *("" if x is None else figures.amount(x / scale) for x in (row.ss, row.ms)),
+        figures.optional(row.f),
         figures.p(row.p), share, figures.decimals(row.omega2, 3),
     )  # fmt: skip
 
@@ -97,7 +106,9 @@ def pairs(
     )
     rows = tuple(_pair_row(p, a, figures, log=log) for p in chosen)
     seen = tuple(i for i, p in enumerate(chosen) if p.significant)
-    return Table(caption, columns, (False, False, *[True] * (len(columns) - 3), False), rows, note, seen, optional=(4,))
+    return Table(
+        caption, columns, (False, False, *[True] * (len(columns) - 3), False), rows, note, seen, optional=(4, 3, 5)
+    )
 
 
 def _pair_row(p: Pair, a: AnalysisResult, figures: Figures, *, log: bool) -> tuple[Cell, ...]:
@@ -125,7 +136,7 @@ def against_best(a: AnalysisResult, figures: Figures, caption: str, *, alone: st
     """Returns Hsu's comparison of each group with the best of the others, the best first."""
     log = a.scale == "log"
     level = f"{100 * (1 - a.alpha):.4g} % interval{alone}"
-    columns = ("cell", "ratio to the best other" if log else "difference from the best other", level, "")
+    columns = ("cell", "ratio to the best other" if log else "difference from the best other", level, "best?")
     ordered = sorted(a.to_best, key=lambda best: _place(a, best))
     return Table(caption, columns, (False, True, True, False), tuple(_best_row(b, figures, log=log) for b in ordered))
 
@@ -138,7 +149,7 @@ def _place(a: AnalysisResult, best: Best) -> tuple[int, float]:
 def _best_row(best: Best, figures: Figures, *, log: bool) -> tuple[Cell, ...]:
     write = figures.ratio if log else figures.value
     value = best.ratio if log and best.ratio is not None else best.difference
-    standing = "the best" if best.is_best else "may be the best" if best.can_be_best else "not the best"
+    standing = "yes" if best.is_best else "maybe" if best.can_be_best else "no"
     result = strong(standing) if best.can_be_best else soft(standing)
     return (", ".join(best.levels.values()), write(value), figures.interval(best.ratio_ci or best.ci, write), result)
 
@@ -148,7 +159,8 @@ def lines(fit: Regression, figures: Figures, caption: str, *, slope: str, interc
     columns = (", ".join(fit.factors) or "group", "n", slope, "95 % CI", intercept, "95 % CI", "R²")
     tests = [f"{t.name}: F({t.df1}, {t.df2}) = {figures.amount(t.f)}, p {figures.p(t.p)}" for t in fit.tests]
     note = "; ".join(filter(None, ["; ".join(tests), *fit.notes])) or None
-    return Table(caption, columns, (False, *[True] * 6), tuple(_line_row(line, figures) for line in fit.lines), note)
+    rows = tuple(_line_row(line, figures) for line in fit.lines)
+    return Table(caption, columns, (False, *[True] * 6), rows, note, optional=(5, 3, 1))
 
 
 def _line_row(line: Line, figures: Figures) -> tuple[Cell, ...]:
@@ -179,7 +191,8 @@ def groups(a: AnalysisResult, figures: Figures, caption: str, plot_width: int) -
     rows = tuple(_group_row(group, a, figures, (low, high), plot_width) for group in a.groups)
     columns = (*names, "loads" if a.unit else "n", "mean", "95 % interval", "", *["letters"] * a.judged)
     numeric = (*[False] * len(names), True, True, True, False, *[False] * a.judged)
-    return Table(caption, columns, numeric, rows)
+    drawing = len(names) + 3
+    return Table(caption, columns, numeric, rows, optional=(drawing, drawing - 1))
 
 
 def _group_row(group: Group, a: AnalysisResult, figures: Figures, axis: Limits, plot_width: int) -> tuple[Cell, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from edgejoule.dictionary.responses import is_energy, unit_text
 from edgejoule.findings.facts import effective_responses
@@ -27,26 +27,46 @@ _SHORT = tuple(
 )
 
 
-def table(experiments: Sequence[Experiment]) -> Table:
-    """Returns a row per experiment with the number of its runs by status."""
+def table(experiments: Sequence[Experiment], notes: Sequence[int]) -> Table:
+    """Returns a row per experiment with the number of its runs by status; a column of remarks only if one has a note.
+
+    notes: the number of notes of each experiment, those on its runs included.
+    """
+    noted = any(notes)
     rows = tuple(
-        (str(e.id), e.name, e.begun, *(str(e.counts.get(s, 0)) for s in ("finished", "failed", "planned")), e.question)
-        for e in experiments
-    )
-    columns = ("id", "name", "begun", "finished", "failed", "left", "question")
-    return Table("experiments", columns, (True, False, False, True, True, True, False), rows)
+        (
+            str(e.id), e.name, e.begun, *(str(e.counts.get(s, 0)) for s in ("finished", "failed", "planned")),
+            *([notes_text(count)] if noted else []), e.question,
+        )
+        for e, count in zip(experiments, notes, strict=True)
+    )  # fmt: skip
+    columns = ("id", "name", "begun", "finished", "failed", "left", *(["remark"] if noted else []), "question")
+    numeric = (True, False, False, True, True, True, *([False] if noted else []), False)
+    return Table("experiments", columns, numeric, rows)
 
 
-def runs(experiment: Experiment, runs: Sequence[Run]) -> Table:
-    """Returns a row per run with the effective responses; a column of remarks only if a run failed, waits, is flagged
-    or set aside. A narrow terminal omits responses, the last of them first.
+def in_lines(experiment: Experiment, notes: int) -> tuple[str, str]:
+    """Returns an experiment's row as two lines for a narrow terminal: what is stored, and the question."""
+    remark = f"; {notes_text(notes)}" if notes else ""
+    return f"{experiment.name}, {experiment.begun}: {experiment.progress}{remark}", experiment.question
+
+
+def notes_text(number: int) -> str:
+    """Returns the mark of notes: note, 2 notes; "" for none."""
+    return "" if number == 0 else "note" if number == 1 else f"{number} notes"
+
+
+def runs(experiment: Experiment, runs: Sequence[Run], noted: Collection[int] = ()) -> Table:
+    """Returns a row per run with the effective responses; a column of remarks only if a run failed, waits, is flagged,
+    is set aside or has a note. A narrow terminal omits responses, the last of them first, then blocks and remarks.
+    noted: indices of runs with a note.
     """
     spec = experiment.spec
     names, known, factors = effective_responses(spec, runs), spec.known_responses(), list(spec.factors)
     method = next((r.method for run in runs for r in run.responses if is_energy(r.name)), "")
     units = [f"{known[n].unit} {method}" if known[n].is_energy else unit_text(known[n].unit) for n in names]
     headings = [f"{known[name].label}\n{unit}".rstrip() for name, unit in zip(names, units, strict=True)]
-    remarks = [remark(run) for run in runs]
+    remarks = [remark(run, noted=run.run_index in noted) for run in runs]
     plain = not any(remarks)
     rows = []
     for run, text in zip(runs, remarks, strict=True):
@@ -57,14 +77,15 @@ def runs(experiment: Experiment, runs: Sequence[Run]) -> Table:
     columns = ("run", "block", *factors, *headings, *([] if plain else ["remark"]))
     numeric = (True, True, *[False] * len(factors), *[True] * len(names), *([] if plain else [False]))
     first = 2 + len(factors)
-    optional = tuple(range(first + len(names) - 1, first, -1))
+    optional = (*range(first + len(names) - 1, first, -1), 1, *([] if plain else [len(columns) - 1]))
     return Table("runs", columns, numeric, tuple(rows), optional=optional)
 
 
-def remark(run: Run) -> str:
+def remark(run: Run, *, noted: bool = False) -> str:
     """Returns what is special about a run in a few words; "" if nothing is."""
     status = [] if run.status == "finished" else [run.status]
-    return "; ".join(filter(None, [*status, "set aside" if run.set_aside else "", flag_text(run.flags)]))
+    aside, note = "set aside" if run.set_aside else "", "note" if noted else ""
+    return "; ".join(filter(None, [*status, aside, flag_text(run.flags), note]))
 
 
 def flag_text(flags: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from edgejoule.experiment.model import Spec
 from edgejoule.findings.model import DatabaseFacts, LoadFacts, Progress, RunFacts
 from edgejoule.findings.text import count, percent
 from edgejoule.meters.base import Method
+from edgejoule.stats.figures import plain
 from edgejoule.store import Run
 
 _CLIENTS = {"driver": "edgejoule-driver", "ycsb": "the real Java YCSB", "command": "the experiment's command"}
@@ -160,11 +161,13 @@ def circumstances(run: Run) -> list[str]:
         notes.append(f"cold cache, {cache['resident_bytes_after'] / 1024:,.0f} KiB resident")
     chosen = run.settings.get("file_system") or run.settings.get("data_path")
     if chosen and (storage := facts.get("storage")):
-        notes.append(f"data on {storage['file_system']} ({storage['mount_options']}), {storage['device']}")
+        notes.append(
+            f"data on {storage['file_system']} ({', '.join(storage['mount_options'].split(','))}), {storage['device']}"
+        )
     if memory := facts.get("memory"):
         peak = "" if memory["peak_bytes"] is None else f", {memory['peak_bytes'] / 2**20:,.0f} reached"
         limit = memory["limit_bytes"] / 2**20
-        notes.append(f"memory {limit:,.0f} MiB{peak}; data {memory['data_bytes_per_limit']:.2g} times that")
+        notes.append(f"memory {limit:,.0f} MiB{peak}; data {plain(memory['data_bytes_per_limit'], 2)} times that")
     if level := facts.get("load_percent"):
         notes.append(f"{level['percent']:g} % of {level['reached_ops_s']:,.0f} ops/s")
     if server := facts.get("server"):
@@ -173,11 +176,11 @@ def circumstances(run: Run) -> list[str]:
             f"server {server['server']} {server['version']} ({settings}), driven by {_CLIENTS[server['client']]}"
         )
     if "executions" in facts:
-        notes.append(f"k = {facts['executions']} executions, {facts['worked_share']:.0%} of the time at work")
+        notes.append(f"k = {facts['executions']} executions, {percent(facts['worked_share'])} of the time at work")
     if "repetitions" in facts:
         notes.append(f"k = {facts['repetitions']} repetitions back to back, figures are of one")
     if shell := facts.get("shell"):
-        notes.append(f"{shell['shell']} takes {shell['start_s'] * 1e3:.2g} ms to start, which is subtracted")
+        notes.append(f"{shell['shell']} takes {plain(shell['start_s'] * 1e3, 2)} ms to start, which is subtracted")
     if (other_share := run.value("other_cpu_share")) is not None and other_share > OTHER_CPU_SHARE_MIN:
         notes.append(f"other programs: {percent(other_share)} of the CPU")
     if cooled := facts.get("cool_down"):

@@ -168,7 +168,7 @@ def means(r: ResponseFinding) -> Table | None:
         *names, "n", f"{r.label}\n{kind}\n{symbol}".rstrip(), f"95 % CI{alone(r)}", *(["remark"] if has_reasons else [])
     )  # fmt: skip
     numeric = (*[False] * len(names), True, True, True, *[False] * has_reasons)
-    return Table("means", columns, numeric, tuple(rows))
+    return Table("means", columns, numeric, tuple(rows), optional=(len(names), len(names) + 2))
 
 
 def anova(r: ResponseFinding, part: AnalysisPart) -> Table | None:

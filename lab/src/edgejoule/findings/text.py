@@ -59,8 +59,6 @@ def number(value: float, digits: int = 3) -> str:
     rounded = round(value, decimals)
     if abs(rounded) < 1e-9:
         return "0.000"  # rounding errors of zero
-    if abs(rounded) < 1e-4:
-        return f"{rounded:.{digits - 1}e}".replace("-", "−")
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     return f"{rounded:,.{decimals}f}".replace("-", "−")
 

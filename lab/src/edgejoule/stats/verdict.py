@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from edgejoule.dictionary.responses import Better
 from edgejoule.stats.anova import AnovaRow
-from edgejoule.stats.figures import figure, p_text
+from edgejoule.stats.figures import figure, p_text, plain
 from edgejoule.stats.model import AnalysisResult
 from edgejoule.stats.omnibus import Omnibus
 
@@ -51,7 +51,7 @@ def _by_omnibus(analysis: AnalysisResult, omnibus: Omnibus) -> str:
 def margin_text(margin: float, *, log: bool) -> str:
     """Formats a margin: within 5 %, within a factor of 2, within ± 3."""
     if not log:
-        return f"within ± {margin:g}"
+        return f"within ± {plain(margin, 6)}"
     return f"within {100 * (margin - 1):.3g} %" if margin < 2 else f"within a factor of {margin:g}"
 
 
