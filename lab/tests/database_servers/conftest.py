@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,6 +10,29 @@ from typing import Any, Protocol
 import pytest
 
 from edgejoule.database_servers import SERVERS, DatabaseServer
+
+
+SHARED_MEMORY = Path("/dev/shm")
+
+
+def _segments() -> set[Path]:
+    """The shared memory of PostgreSQL and of MongoDB's client library."""
+    return {*SHARED_MEMORY.glob("PostgreSQL.*"), *SHARED_MEMORY.glob("mongoc-*")}
+
+
+@pytest.fixture(autouse=True)
+def no_shared_memory_left() -> Iterator[None]:
+    """Removes what a killed server or driver leaves in memory: files of this test's time that no process has mapped."""
+    before = _segments()
+    yield
+    if new := _segments() - before:
+        mapped = ""
+        for maps in Path("/proc").glob("[0-9]*/maps"):
+            with contextlib.suppress(OSError):  # the process has ended
+                mapped += maps.read_text()
+        for segment in new:
+            if f"{segment}\n" not in mapped:
+                segment.unlink(missing_ok=True)
 
 
 class Start(Protocol):

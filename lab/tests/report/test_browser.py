@@ -36,9 +36,13 @@ def opened(browser, make_store, tmp_path):
     assert (ASSETS / "uplot").is_dir(), "uPlot is not there: python lab/fetch_web_assets.py"
     contexts, troubles, requests = [], [], []
 
-    def open_page(width: int = 1400, scheme: str = "light", **fields: object):
+    def open_page(width: int = 1400, scheme: str = "light", notes: tuple[str, ...] = (), **fields: object):
+        """notes: each on the experiment and on its second run."""
         with make_store(**fields) as store:
             experiment = store.find()
+            for text in notes:
+                for run in (None, 1):
+                    store.add_note(experiment.id, text, "ada@bench", run)
             target = tmp_path / "report.html"
             target.write_text(build(store, experiment, find(store, experiment)), encoding="utf-8")
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -73,8 +77,15 @@ def test_nothing_is_wider_than_the_window(opened, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("width", [390, 1400])
+def test_no_note_is_wider_than_the_window(opened, width):
+    page = opened(width, notes=("x" * 270, "the heating was on", "y" * 10_000, "z" * 270))
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_nothing_is_cut_off_on_paper(opened):
-    page = opened(794)  # A4 at 96 dots an inch
+    page = opened(794, notes=("y" * 10_000,))  # A4 at 96 dots an inch
     page.emulate_media(media="print")
     page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= 794

@@ -103,7 +103,9 @@ def test_the_report_has_the_notes_as_text(folder: Path) -> None:
     done = edgejoule(folder, "report", "synthetic", "--store", "store.db", "-o", "r.html")
     assert done.returncode == 0, done.stderr
     page = (folder / "r.html").read_text()
-    assert HEATING in page
+    assert page.index('<section id="notes"') < page.index(HEATING) < page.index("<nav")
+    assert page.count(HEATING) == 1
+    assert page.index("<h3>All runs</h3>") < page.index("fan &lt;b") < page.index('<section id="method">')
     assert "fan &lt;b&gt;unplugged&lt;/b&gt; [red]&amp; hot" in page
     assert "<b>unplugged" not in page
 

@@ -142,7 +142,8 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         fixed=_assignments(experiment.spec.fixed),
         spec_toml=_whole_text(experiment),
         options=_options(experiment),
-        notes=store.notes(experiment.id),
+        notes=[note for note in store.notes(experiment.id) if note.run_index is None],
+        run_notes=[note for note in store.notes(experiment.id) if note.run_index is not None],
         environment=_sections({k: v for k, v in experiment.environment.items() if k not in _SHOWN_ELSEWHERE}),
         replications=replications_text(experiment),
     )
