@@ -11,7 +11,6 @@ import pytest
 
 from edgejoule.database_servers import SERVERS, DatabaseServer
 
-
 SHARED_MEMORY = Path("/dev/shm")
 
 
