@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -287,6 +288,82 @@ def test_a_gap_is_reported_and_ends_with_the_code_for_flags(tmp_path: Path) -> N
     code, out, _ = ran(path, "--gain-rel", 0, "--offset-w", 0)
     assert code == 3
     assert "gap" in out
+
+
+def trace_without(cells: dict[int, str | None]) -> str:
+    """A trace of 2 W at 10 readings a second for 100 s. cells: reading -> what stands there; None: no line."""
+    lines = (f"{i / 10},{cells.get(i, '2')}\n" for i in range(1001) if cells.get(i, "") is not None)
+    return "time_s,power_w\n" + "".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("cells", "readings", "gaps", "note"),
+    [
+        ({}, "1,001", "none", None),
+        (dict.fromkeys(range(200, 220), ""), "981 of 1,001", "2.1 %",
+         "power: 2.1 % of the time is in 1 gap (line 202: no number), filled with the mean power"),
+        (dict.fromkeys(range(200, 220), "NaN"), "981 of 1,001", "2.1 %", "20 of 1,001 readings have no number"),
+        (dict.fromkeys(range(200, 220)), "981", "2.1 %", "1 gap (no sample in time)"),
+        (dict.fromkeys(range(7, 1000, 50), ""), "981 of 1,001", "none",
+         "20 of 1,001 readings have no number; straight lines between their neighbours replace them"),
+        (dict.fromkeys(range(981, 1001), ""), "981 of 1,001", "2.0 %", "1 gap (after the last sample)"),
+    ],
+    ids=["whole", "empty cells", "NaN", "a hole in time", "single cells", "empty cells at the end"],
+)  # fmt: skip
+def test_missing_readings_and_gaps_stand_beside_the_energy(
+    tmp_path: Path, cells: dict[int, str | None], readings: str, gaps: str, note: str | None
+) -> None:
+    path = written(tmp_path, trace_without(cells))
+    code, out, _ = ran(path, "--gain-rel", 0.01, "--offset-w", 0)
+    assert code == (0 if note is None else 3)
+    (row,) = [line for line in out.splitlines() if line.startswith("trace  ")]
+    assert re.split(r" {2,}", row)[-2:] == [readings, gaps]
+    assert "100.0%" not in out
+    assert note is None or note in " ".join(out.split())
+    (interval,) = json.loads(ran(path, "--gain-rel", 0.01, "--offset-w", 0, "--json")[1])["intervals"]
+    missing = sum(text is not None for text in cells.values())
+    assert (interval["readings"], interval["readings_missing"]) == (1001 - len(cells) + missing, missing)
+
+
+def test_a_small_gap_is_never_rounded_away(tmp_path: Path) -> None:
+    lines = "".join(f"{i / 100},2\n" for i in range(20_001) if not 500 < i < 506)
+    code, out, _ = ran(written(tmp_path, f"time_s,power_w\n{lines}"), "--gain-rel", 0.01, "--offset-w", 0)
+    assert code == 3
+    (row,) = [line for line in out.splitlines() if line.startswith("trace  ")]
+    assert row.endswith("  < 0.1 %")
+
+
+def test_a_running_total_counts_on_through_missing_readings(tmp_path: Path) -> None:
+    lines = "".join(f"{i / 10},{'' if 200 <= i < 220 else i / 5}\n" for i in range(1001))
+    code, out, _ = ran(written(tmp_path, f"time_s,energy_j\n{lines}"), "--gain-rel", 0.01, "--offset-w", 0)
+    assert code == 3
+    assert "200.0 ± 4.0" in out
+    assert "energy: 20 of 1,001 readings have no number; a running total counts on meanwhile" in " ".join(out.split())
+
+
+def test_means_that_are_missing_one_after_the_other_are_one_gap(tmp_path: Path) -> None:
+    path = written(tmp_path, trace_without(dict.fromkeys(range(200, 220), "")))
+    code, out, _ = ran(path, "--mean", "--gain-rel", 0.01, "--offset-w", 0)
+    assert code == 3
+    assert "2.0 % of the time is in 1 gap (line 202: no number), filled" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("width", ["40", "60", "80"])
+def test_a_narrow_terminal_breaks_no_word_of_an_import(
+    tmp_path: Path, width: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, trace_without({300: ""}))
+    whole = set(ran(path, "--gain-rel", 0.01, "--offset-w", 0)[1].split())
+    monkeypatch.setenv("COLUMNS", width)
+    narrow = re.sub("Not shown.*", "", ran(path, "--gain-rel", 0.01, "--offset-w", 0)[1], flags=re.DOTALL)
+    lines = narrow.split("\n\n", 1)[1]
+    assert max(map(len, narrow.splitlines())) <= int(width)
+    assert [word for word in lines.split() if word not in whole] == []
+
+
+def test_wall_clock_times_are_dates_for_people(tmp_path: Path) -> None:
+    path = written(tmp_path, "time_s,power_w\n" + "".join(f"{1_767_225_600 + i},2\n" for i in range(20)))
+    assert "from 2026-01-01 00:00:00 UTC" in ran(path, "--gain-rel", 0, "--offset-w", 0)[1]
 
 
 def test_many_lines_are_read_as_arrays(tmp_path: Path) -> None:

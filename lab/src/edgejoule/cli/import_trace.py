@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from edgejoule.cli.common import EXIT_FLAGGED, Number, console, echo_json, fail
+from edgejoule.cli.layout import print_wrapped
 from edgejoule.cli.recording_options import RecordingOptions, option_group
+from edgejoule.cli.table_text import print_bare, print_omitted
 from edgejoule.energy import Energy, energy
+from edgejoule.energy.integral import share_text
 from edgejoule.errors import UsageError
+from edgejoule.findings.table import Table
 from edgejoule.findings.text import count, listed
 from edgejoule.meters.plugins.imported import METER, Recorded, read_csv, trace_of
 from edgejoule.meters.plugins.imported.read import moment_ns
 from edgejoule.meters.trace import Trace
 from edgejoule.recordings.attaching import Attached, DeclaredClock, attached, detached
+from edgejoule.stats.figures import plain, plus_minus
 from edgejoule.store import Primary, Run, Store
 
 _BUDGETS_MAX = 2  # parts of a trace whose budgets are printed
@@ -92,10 +97,14 @@ interval_options = option_group("intervals", IntervalOptions, _INTERVALS)
 
 @dataclass(frozen=True)
 class _Part:
-    """An interval of the trace and its energy; of a run, how the trace is tied to it, and its flags."""
+    """An interval of the trace and its energy; of a run, how the trace is tied to it, and its flags. readings: lines in
+    the interval, readings_missing of them without a number.
+    """
 
     name: str
     energy: Energy
+    readings: int
+    readings_missing: int
     clock: str | None = None
     flags: Sequence[str] = ()
     edges_ns: tuple[int, int] | None = None  # since the trace's first line; None: those of the energy
@@ -117,7 +126,8 @@ def import_trace(
         trace = trace_of(recorded, recorder)
         if intervals.names_runs:
             raise UsageError("--run, --starts, --clock-within, --replace and --primary go with --attach EXPERIMENT")
-        part = _Part("trace", energy(trace, *_interval(recorded, intervals.begin, intervals.end)))
+        interval = _interval(recorded, intervals.begin, intervals.end)
+        part = _Part("trace", energy(trace, *interval), *trace.counts(*interval))
         _report(file, recorded, [part], as_json)
         return
     if intervals.begin is not None or intervals.end is not None:
@@ -131,6 +141,7 @@ def import_trace(
         _Part(
             f"run {x.run.run_index + 1} {name}",
             part,
+            *x.trace.counts(*(begin_ns + edge for edge in _in_trace(x.trace, part, begin_ns))),
             x.description,
             x.run.facts["imported"]["flags"],
             _in_trace(x.trace, part, begin_ns),
@@ -175,7 +186,7 @@ def _interval(recorded: Recorded, begin: str | None, end: str | None) -> tuple[i
     t0_ns = first if begin is None else moment_ns(recorded, begin)
     t1_ns = last if end is None else moment_ns(recorded, end)
     if t1_ns <= t0_ns:
-        raise UsageError(f"the interval ends ({t1_ns / 1e9:g} s) before it begins ({t0_ns / 1e9:g} s)")
+        raise UsageError(f"the interval ends ({plain(t1_ns / 1e9, 6)} s) before it begins ({plain(t0_ns / 1e9, 6)} s)")
     return t0_ns, t1_ns
 
 
@@ -252,35 +263,50 @@ def _columns(recorded: Recorded) -> dict[str, str]:
 def _print(file: Path, recorded: Recorded, parts: list[_Part]) -> None:
     out = console()
     columns = ", ".join(f"{role}: {text}" for role, text in _columns(recorded).items())
-    length_s = float(recorded.t_ns[-1]) / 1e9
-    out.print(f"{file}: {len(recorded.t_ns)} readings over {length_s:.6g} s from {recorded.origin} ({columns})\n")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("interval", "from s", "to s", "energy J (measured)", "± (k=2)", "mean W", "known"):
-        table.add_column(heading, justify="left" if heading == "interval" else "right")
-    for part in parts:
-        energy = part.energy
-        if energy.energy_j is not None and energy.uncertainty_k2_j is not None and energy.power_mean_w is not None:
-            figures = (f"{energy.energy_j:.6g}", f"{energy.uncertainty_k2_j:.2g}", f"{energy.power_mean_w:.5g}")
-        else:
-            figures = ("none", "", "")
-        edges = [f"{edge:.6g}" for edge in part.edges_s]
-        table.add_row(part.name, *edges, *figures, f"{energy.coverage:.1%}")
-    out.print(table)
+    length = plain(float(recorded.t_ns[-1]) / 1e9, 6)
+    print_wrapped(
+        out, f"{file}: {count(len(recorded.t_ns), 'line')} over {length} s from {_begin(recorded)} ({columns})"
+    )
+    out.print()
+    headings = ("interval", "from s", "to s", "energy\nJ (measured)\n± (k=2)", "mean W", "readings", "time in gaps")
+    rows = tuple(_row(part) for part in parts)
+    table = Table("energy", headings, (False, *[True] * 6), rows, optional=(4, 1, 2, 6, 5))
+    print_omitted(out, print_bare(out, table))
     for part in parts:
         if part.energy.budget and len(parts) <= _BUDGETS_MAX:  # of more runs `show --run N` has them
-            lines = ", ".join(f"{line.name} {line.value_j:.2g} J" for line in part.energy.budget)
-            out.print(f"\n{part.name}: uncertainty (k=1) of {lines}")
+            lines = ", ".join(f"{line.name} {plain(line.value_j, 2)} J" for line in part.energy.budget)
+            out.print()
+            print_wrapped(out, f"{part.name}: uncertainty (k=1) of {lines}")
         if part.energy.renewal:
-            out.print(f"{part.name}: {part.energy.renewal.description}", markup=False)
+            print_wrapped(out, f"{part.name}: {part.energy.renewal.description}")
         for note in part.energy.notes:
-            out.print(f"{part.name}: {note}", markup=False)
+            print_wrapped(out, f"{part.name}: {note}")
     out.print()
     for part in parts[::2]:
         run = part.name.rsplit(" ", 1)[0]
         flags = [f"flag: {flag}" for flag in part.flags]
         shown = part.clock and not any(part.clock in flag for flag in flags)
         for message in (*([part.clock] if shown else []), *flags):
-            out.print(f"{run}: {message}", markup=False)
+            print_wrapped(out, f"{run}: {message}")
+
+
+def _begin(recorded: Recorded) -> str:
+    """Returns the first time for people: a date if the file has times since 1970."""
+    assert recorded.mapping.time is not None
+    if recorded.origin_ns is None or recorded.mapping.time.unit == "iso":
+        return recorded.origin
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(recorded.origin_ns / 1e9))
+
+
+def _row(part: _Part) -> tuple[str, ...]:
+    energy = part.energy
+    figures = ("none", "")
+    if energy.energy_j is not None and energy.uncertainty_k2_j is not None and energy.power_mean_w is not None:
+        figures = (plus_minus(energy.energy_j, energy.uncertainty_k2_j), plain(energy.power_mean_w, 4))
+    missing = f"{part.readings - part.readings_missing:,} of " if part.readings_missing else ""
+    gaps = share_text(1 - energy.coverage) if energy.gaps else "none"
+    edges = (f"{edge:,.3f}".rstrip("0").rstrip(".") for edge in part.edges_s)
+    return (part.name, *edges, *figures, f"{missing}{part.readings:,}", gaps)
 
 
 def _as_json(part: _Part) -> dict[str, object]:
@@ -295,6 +321,8 @@ def _as_json(part: _Part) -> dict[str, object]:
         "method": energy.method.value,
         "domain": energy.domain.value,
         "coverage": energy.coverage,
+        "readings": part.readings,
+        "readings_missing": part.readings_missing,
         "budget_j": {line.name: line.value_j for line in energy.budget},
         "renewal": None if energy.renewal is None else asdict(energy.renewal),
         "notes": list(energy.notes),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.trace import Trace
 
 GAP_SHARE_MAX = 0.05
+_REASONS_MAX = 3  # named in a note
 
 _Floats = NDArray[np.float64]
 
@@ -99,7 +100,8 @@ def _energy(readings: Readings, relation: ClockRelation | None, t0_ns: int, t1_n
     coverage = float(overlap.duration_s[overlap.known].sum() / duration_s)
     require(-1e-9 < coverage < 1 + 1e-9, f"the known time is a part of the interval: {coverage}")
     if 1 - coverage > GAP_SHARE_MAX:
-        reason = f"{1 - coverage:.1%} of the interval has no reading, at most {GAP_SHARE_MAX:.0%} is accepted"
+        most = f"at most {100 * GAP_SHARE_MAX:.0f} % is accepted"
+        reason = f"{share_text(1 - coverage)} of the interval has no reading, {most}"
         return _refused(channel, t0_ns, t1_ns, reason, coverage, gaps)
     energy_j = overlap.mean_w * duration_s
     lines = _budget(channel, overlap, energy_j, duration_s, coverage)
@@ -167,7 +169,25 @@ def _gaps(overlap: _Overlap, duration_s: float, t0_ns: int) -> tuple[Gap, ...]:
         edges.insert(0, (0.0, min(first_s, duration_s), "before the first sample"))
     if last_s < duration_s:
         edges.append((max(last_s, 0.0), duration_s, "after the last sample"))
-    return tuple(Gap(t0_ns + round(a * 1e9), t0_ns + round(b * 1e9), reason) for a, b, reason in edges)
+    gaps: list[Gap] = []
+    for begin_s, end_s, reason in edges:
+        begin_ns, end_ns = t0_ns + round(begin_s * 1e9), t0_ns + round(end_s * 1e9)
+        if gaps and gaps[-1].end_ns == begin_ns:
+            gaps[-1] = replace(gaps[-1], end_ns=end_ns)
+        else:
+            gaps.append(Gap(begin_ns, end_ns, reason))
+    return tuple(gaps)
+
+
+def _bridged(channel: Channel, gaps: Sequence[Gap]) -> str:
+    if channel.kind is ValueKind.ACCUMULATOR:
+        return "; a running total counts on meanwhile"
+    return "" if gaps else "; straight lines between their neighbours replace them"
+
+
+def share_text(share: float) -> str:
+    """Formats the share of the time in gaps: 2.1 %. A small one is never rounded to zero."""
+    return "< 0.1 %" if share < 0.0005 else f"{100 * share:.1f} %"
 
 
 def _notes(
@@ -176,11 +196,15 @@ def _notes(
     channel = readings.channel
     notes = []
     if gaps:
-        reasons = ", ".join(dict.fromkeys(gap.reason for gap in gaps))
-        notes.append(f"{channel.name}: {1 - coverage:.1%} of the time in {len(gaps)} gaps ({reasons}), filled by mean")
+        reasons = list(dict.fromkeys(gap.reason for gap in gaps))
+        more = [f"{len(reasons) - _REASONS_MAX:,} more"] if len(reasons) > _REASONS_MAX else []
+        notes.append(
+            f"{channel.name}: {share_text(1 - coverage)} of the time is in {len(gaps):,} gap{'s' * (len(gaps) > 1)} "
+            f"({', '.join([*reasons[:_REASONS_MAX], *more])}), filled with the mean power"
+        )
     count, failed = readings.counts(t0_ns, t1_ns)
     if failed:
-        notes.append(f"{channel.name}: {failed} of {count} readings failed")
+        notes.append(f"{channel.name}: {failed:,} of {count:,} readings have no number{_bridged(channel, gaps)}")
     if channel.wrap_j is not None and channel.power_w_max is not None:
         length_s = (overlap.segments.end_s - overlap.segments.start_s)[overlap.duration_s > 0]
         # Of several steps summed up none is as long as that.

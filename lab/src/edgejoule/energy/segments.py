@@ -180,10 +180,11 @@ def _of_good(trace: Trace, origin_ns: int) -> Segments:
     time_s, value = (trace.t_ns[good] - origin_ns) / 1e9, trace.value[good]
     step_s = _steps(time_s)
     late = step_s > LATE_FACTOR * trace.interval_s
-    before = np.searchsorted(good, sorted(trace.reasons)) - 1
+    failed = sorted(trace.reasons, reverse=True)  # the first reason of a segment counts
+    before = np.searchsorted(good, failed) - 1
     reasons = {
         int(segment): trace.reasons[index]
-        for segment, index in zip(before, sorted(trace.reasons), strict=True)
+        for segment, index in zip(before, failed, strict=True)
         if 0 <= segment < len(step_s)
     }
     nothing = np.zeros_like(step_s)
