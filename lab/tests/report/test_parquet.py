@@ -290,7 +290,7 @@ def test_what_cannot_be_written_is_reported_and_leaves_what_was_there(
         return right(pa, which, stored)
 
     monkeypatch.setattr(parquet, "_sample_columns", full)
-    assert "No space left" in export(store, "--samples", "--parquet", str(target)).stderr
+    assert "no space is left on the file system" in export(store, "--samples", "--parquet", str(target)).stderr
     assert target.read_text() == "before"
     assert list(tmp_path.glob(".*")) == []
 
