@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from edgejoule.cli.analyse import analyse
 from edgejoule.cli.common import Commands
+from edgejoule.findings.templates import WORDS_MAX
 
 DATA = Path(__file__).parent / "data"
 BREAKS = [str(DATA / "warpbreaks.csv"), "--response", "breaks", "--factors", "wool,tension"]
@@ -289,6 +290,120 @@ def test_margin_precision_looks_distribution_order_and_aa_are_reported(tmp_path:
     document = json.loads(run(*arguments, *options, "--json").stdout)
     assert document["sequential"]["look"] == 1
     assert document["pairs"][0]["p_equivalent"] is not None
+
+
+SYNCS = "database,workload,syncs_per_write,syncs\n" + "".join(
+    f"{database},{workload},{syncs},{syncs}\n"
+    for database, syncs in (("sqlite", "2.00"), ("leveldb", "1.00"), ("lmdb", "1"))
+    for workload in ("read", "write")
+    for _ in range(3)
+)
+
+
+def test_constant_counts_are_compared_exactly_as_in_a_study(tmp_path: Path) -> None:
+    path = written(tmp_path, SYNCS)
+    result = run(path, "--response", "syncs_per_write", "--factors", "database")
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert text.startswith(
+        "Lowest syncs of the database for each write with leveldb or lmdb (equal): 1.00; 2.0× as much with sqlite; "
+        "exact."
+    )
+    assert "counts are constant in each cell and compared exactly" in text
+    document = json.loads(run(path, "--response", "syncs_per_write", "--factors", "database", "--json").stdout)
+    assert document["exact"] is True
+    assert document["verdict"] in text
+    assert [(group["n"], group["value"]) for group in document["groups"]] == [(6, 1.0), (6, 1.0), (6, 2.0)]
+
+
+def test_constant_counts_are_compared_for_each_level_of_by(tmp_path: Path) -> None:
+    arguments = [written(tmp_path, SYNCS), "--response", "syncs_per_write", "--factors", "database", "--by", "workload"]
+    assert run(*arguments).stdout.count("; exact.") == 2
+    assert [part["level"] for part in json.loads(run(*arguments, "--json").stdout)["analyses"]] == ["read", "write"]
+
+
+def test_a_count_of_zero_is_compared_by_the_difference_and_equal_counts_are_equal(tmp_path: Path) -> None:
+    arguments = ["--response", "syncs_per_write", "--factors", "f"]
+    zero = run(written(tmp_path, "syncs_per_write,f\n0,a\n0,a\n3,b\n3,b\n"), *arguments).stdout
+    assert "Lowest syncs of the database for each write with f a: 0; 3.00 more with f b; exact." in " ".join(
+        zero.split()
+    )
+    equal = run(written(tmp_path, "syncs_per_write,f\n3,a\n3,a\n3,b\n3,b\n"), *arguments).stdout
+    assert "Syncs of the database for each write: equal (exact) with f a and b." in " ".join(equal.split())
+
+
+@pytest.mark.parametrize("column", ["syncs", "active_s"])
+def test_identical_values_that_are_no_known_count_are_not_compared(tmp_path: Path, column: str) -> None:
+    path = written(tmp_path, SYNCS.replace("write,syncs\n", f"write,{column}\n"))
+    result = run(path, "--response", column, "--factors", "database")
+    assert result.exit_code == 1
+    assert "replications are identical" in result.stderr
+
+
+def test_one_count_of_a_cell_is_not_compared_exactly(tmp_path: Path) -> None:
+    path = written(tmp_path, "syncs_per_write,f\n1,a\n2,b\n")
+    assert run(path, "--response", "syncs_per_write", "--factors", "f").exit_code == 1
+
+
+def test_a_check_that_cannot_be_used_gives_the_reason(tmp_path: Path) -> None:
+    def checks(text: str, *arguments: str) -> str:
+        done = run(written(tmp_path, text), "--response", "y", "--factors", "f", *arguments)
+        assert done.exit_code == 0
+        assert "no p" not in done.stdout
+        return " ".join(done.stdout.split())
+
+    two = "y,f,b\n1,a,1\n2,a,2\n5,b,1\n7,b,2\n9,c,1\n12,c,2\n"
+    assert "Brown-Forsythe cannot be used: it needs three values in a cell" in checks(two)
+    blocks = "y,f,b\n" + "".join(f"{value},{'ab'[i % 2]},{i // 2}\n" for i, value in enumerate((1, 5, 2, 7, 2.5, 6)))
+    reason = "Brown-Forsythe cannot be used: in blocks, two cells always have the same variance"
+    assert reason in checks(blocks, "--block", "b")
+    assert json.loads(run(written(tmp_path, two), "--response", "y", "--factors", "f", "--json").stdout)["diagnostics"][
+        "brown_forsythe"
+    ] == {"statistic": None, "p": None, "reason": "it needs three values in a cell"}
+
+
+def test_sums_of_squares_of_large_figures_have_a_power_of_ten_in_the_heading(tmp_path: Path) -> None:
+    rows = "".join(f"{(i % 7) * 40_000 + 200_000 * (i % 2)},{'ab'[i % 2]}\n" for i in range(20))
+    arguments = [written(tmp_path, f"y,f\n{rows}"), "--response", "y", "--factors", "f"]
+    text = run(*arguments).stdout
+    assert "SS / 10⁹" in text
+    assert not re.search(r"\de[+-]\d", text)
+    full = json.loads(run(*arguments, "--json").stdout)["anova"][0]["ss"]
+    assert f"{full / 1e9:#.4g}".rstrip(".") in text
+
+
+LONG = ("of-the-machine-in-the-cellar", "with a name of several words", "x")
+
+
+@pytest.mark.parametrize("test", ["tukey", "games-howell", "kruskal-dunn-holm"])
+@pytest.mark.parametrize("response", ["y", "a response whose name has ten words and more, y"])
+@pytest.mark.parametrize("options", [(), ("--margin", "50"), ("--scale", "log", "--min-ratio", "1.2")], ids=str)
+@pytest.mark.parametrize("step", [0, 8])
+def test_the_headline_has_at_most_25_words(
+    tmp_path: Path, test: str, response: str, options: tuple[str, ...], step: int
+) -> None:
+    lines = [
+        f"{10 + (i * 7) % 5 + step * (i % 3) + step * (i // 3 % 2)},{LONG[i % 3]},{LONG[i // 3 % 2]},{LONG[i // 6 % 2]}"
+        for i in range(48)
+    ]
+    path = written(tmp_path, "\n".join([f'"{response}",first factor,second,third', *lines, ""]))
+    if test == "kruskal-dunn-holm" and "--margin" in options:
+        options = ()  # ranks have no margin
+    arguments = ["--response", response, "--factors", "first factor,second,third", "--test", test, *options]
+    result = run(path, *arguments)
+    assert result.exit_code == 0, result.stderr
+    first = result.stdout.strip().splitlines()[0]
+    assert first.endswith(".")
+    assert len(first.split()) <= WORDS_MAX
+    assert "y" in first.replace(",", " ").split()
+
+
+def test_a_headline_that_is_shortened_has_the_whole_verdict_below() -> None:
+    first, second = run(*BREAKS).stdout.strip().splitlines()[:2]
+    assert first == (
+        "breaks depends on tension (22 %) and wool × tension (11 %); lowest mean 18.78 with wool B, tension H."
+    )
+    assert second.startswith("breaks depends on tension (22.0 % of its variation) and wool × tension (10.9 %)")
 
 
 def test_by_ends_with_the_extremes_of_the_medians() -> None:

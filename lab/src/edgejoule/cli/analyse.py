@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from edgejoule.cli.common import Number, console, echo_json, json_option, messag
 from edgejoule.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    from edgejoule.findings.exact_counts import ExactCounts
     from edgejoule.stats import CsvTable
 
 
@@ -155,10 +157,10 @@ def analyse(
     FILE is a CSV file in UTF-8 with a header and one observation per line, separated by commas, semicolons or tabs
     (the last two allow decimal commas). Several files are joined: a column that one lacks is empty there. Blocks of
     different files and experiments are different blocks. Empty cells and NA are missing values. Levels that are
-    equal numbers (1, 1.0) are one level. The output has an analysis of variance with all interactions, means with
-    95 % intervals, the declared comparison of all pairs, and a comparison of each group with the best of the
-    others. Groups that share a letter are
-    not shown to differ.
+    equal numbers (1, 1.0) are one level. Counts that are the same in all runs of each group, such as syncs per write,
+    are compared exactly, without a test. The output has an analysis of variance with all interactions, means with 95 %
+    intervals, the declared comparison of all pairs, and a comparison of each group with the best of the others. Groups
+    that share a letter are not shown to differ.
     """
     # numpy and scipy take most of a second to import; --help does without them.
     from edgejoule.cli.analysis_view import print_analysis, print_extremes, print_regression
@@ -200,6 +202,9 @@ def analyse(
             **options,
         )
     except DataError as error:
+        if exact := _exact(columns, response, factors, by, options["better"]):
+            _print_exact(exact, by, mixed, as_json=as_json)
+            return
         where = f"{', '.join(map(str, files))}, column {response}"
         raise DataError(f"{where}: {str(error).removeprefix(f'{response}: ')}") from error
     if as_json:
@@ -215,6 +220,43 @@ def analyse(
         print_analysis(out, result)
     if lines:
         print_regression(out, lines)
+
+
+def _exact(
+    columns: Mapping[str, Sequence[float | str | None]],
+    response: str,
+    factors: Sequence[str],
+    by: str | None,
+    better: str | None,
+) -> dict[str, ExactCounts]:
+    """Returns the comparison of constant counts for each level of `by`; empty if the response is no such count."""
+    from edgejoule.findings.exact_counts import exact_counts
+    from edgejoule.stats.observations import with_equal_levels
+
+    table, _ = with_equal_levels(columns, [*factors, *([by] if by else [])])
+    levels = [""] * len(table[response]) if by is None else table[by]
+    parts = {
+        str(level): exact_counts(
+            table, response, factors, better, [row for row, own in enumerate(levels) if own == level]
+        )
+        for level in dict.fromkeys(levels)
+        if level is not None
+    }
+    return {level: part for level, part in parts.items() if part} if all(parts.values()) else {}
+
+
+def _print_exact(exact: Mapping[str, ExactCounts], by: str | None, warnings: Sequence[str], *, as_json: bool) -> None:
+    from edgejoule.cli.analysis_view import print_exact
+
+    if as_json:
+        each = [{**({"level": level} if by else {}), **part.to_json()} for level, part in exact.items()]
+        echo_json({**({"by": by, "analyses": each} if by else each[0]), "warnings": list(warnings)})
+        return
+    out = console()
+    for level, part in exact.items():
+        if by:
+            out.rule(f"[bold]{escape(by)} {escape(level)}", align="left")
+        print_exact(out, part)
 
 
 def _columns(

@@ -7,10 +7,15 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from edgejoule.cli.table_text import print_table
+from edgejoule.cli.layout import print_wrapped
+from edgejoule.cli.table_text import print_bare, print_omitted, print_table
 from edgejoule.findings import analysis_tables
+from edgejoule.findings.analysis_headline import headline
 from edgejoule.findings.analysis_tables import TERMINAL
+from edgejoule.findings.compare import CONSTANT
+from edgejoule.findings.exact_counts import ExactCounts
 from edgejoule.stats import AnalysisBy, AnalysisResult, LookTaken, Precision, Regression, Scale
+from edgejoule.stats.diagnostics import Check
 from edgejoule.stats.figures import p_text, plain
 from edgejoule.stats.verdict import response_text, verdict
 
@@ -20,9 +25,11 @@ _SPREAD_MAX = 10  # largest value over the smallest of a group, on the raw scale
 
 
 def print_analysis(out: Console, analysis: AnalysisResult) -> None:
-    """Prints the verdict, then its tables."""
+    """Prints the headline, the whole verdict if that is longer, then its tables."""
     out.print()
-    out.print(Text(verdict(analysis), style="bold"))
+    out.print(Text(short := headline(analysis), style="bold"))
+    if (whole := verdict(analysis)) != short:
+        out.print(Text(whole))
     out.print()
     print_table(out, analysis_tables.anova(analysis, TERMINAL, _anova_caption(analysis)))
     print_table(
@@ -39,6 +46,17 @@ def print_analysis(out: Console, analysis: AnalysisResult) -> None:
     for line in (_checks(analysis), *analysis.notes, *_scale_hint(analysis)):
         remarks.add_row("·", escape(line), style="dim")
     out.print(remarks)
+    out.print()
+
+
+def print_exact(out: Console, counts: ExactCounts) -> None:
+    """Prints the comparison of constant counts."""
+    out.print()
+    out.print(Text(counts.headline, style="bold"))
+    out.print()
+    print_omitted(out, print_bare(out, counts.table))
+    out.print()
+    print_wrapped(out, f"{CONSTANT}: without error there is no test and no interval", "· ", style="dim")
     out.print()
 
 
@@ -129,9 +147,13 @@ def _checks(analysis: AnalysisResult) -> str:
         )
     )
     return (
-        f"checks, shown but never choosing the test: residuals normal, Shapiro-Wilk {p_text(normal.p)}; "
-        f"equal variances, Brown-Forsythe {p_text(equal.p)}{order}"
+        f"checks, shown but never choosing the test: residuals normal, Shapiro-Wilk {_check(normal)}; "
+        f"equal variances, Brown-Forsythe {_check(equal)}{order}"
     )
+
+
+def _check(check: Check) -> str:
+    return f"cannot be used: {check.reason}" if check.p is None else p_text(check.p)
 
 
 def _scale_hint(analysis: AnalysisResult) -> list[str]:

@@ -67,7 +67,7 @@ def checks(f: Findings) -> Sentence | None:
         (
             _caption(r, p),
             _check(a.diagnostics.shapiro_wilk, a.alpha, "no deviation from normal", "are not normal"),
-            _variances(a),
+            _check(a.diagnostics.brown_forsythe, a.alpha, "no difference shows", "differ between cells"),
             *_serial(a),
             *([_omnibus(a)] if several else []),
         )
@@ -100,15 +100,9 @@ def _doubt_text(checked: Sequence[tuple[float, float]]) -> str:
 
 def _check(check: Check, alpha: float, well: str, ill: str) -> Cell:
     if check.p is None:
-        return soft("cannot be tested")
+        return soft(f"cannot be tested: {check.reason}")
     text = ill if check.p < alpha else well
     return (f"{text} ", soft(f"(p {p_text(check.p)})"))
-
-
-def _variances(a: AnalysisResult) -> Cell:
-    if a.diagnostics.brown_forsythe.p is None and a.block is not None and len(a.groups) == 2:
-        return soft("cannot be tested with two cells in blocks")
-    return _check(a.diagnostics.brown_forsythe, a.alpha, "no difference shows", "differ between cells")
 
 
 def _serial(a: AnalysisResult) -> tuple[Cell, Cell]:

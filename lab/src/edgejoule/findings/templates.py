@@ -82,6 +82,30 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
         "{label} in {where}: no difference shows between {count}{resolved}.",
         "{label} in {where}: no difference shows.",
     ),
+    # one analysis of any table
+    "an effect": (
+        "{response} depends on {sources}; {most} {mean} with {best}, {standing}.",
+        "{response} depends on {sources}; {most} {mean} with {best}.",
+        "{response} depends on {first}{more}; {most} {mean} with {best}.",
+        "{response} depends on {first}{more}; {most} {mean}.",
+        "{response} depends on {first}{more}.",
+        "An effect on {response} shows.",
+    ),
+    "groups differ": (
+        "{response} differs between groups of {groups}; {most} {mean} with {best}, {standing}.",
+        "{response} differs between {all}; {most} {mean} with {best}, {standing}.",
+        "{response} differs between {all}; {most} {mean} with {best}.",
+        "{response} differs between {all}; {most} {mean}.",
+    ),
+    "no difference": (
+        "No effect of {factors} on {response} shows at α = {alpha}, which does not prove that there is none.",
+        "No effect of {factor_count} on {response} shows, which does not prove that there is none.",
+        "No effect on {response} shows.",
+    ),
+    "all equal": (
+        "{response} is equal {margin} in {all} of {groups}, at α = {alpha}.",
+        "{response} is equal {margin} in {all}.",
+    ),
     # in front of a second response
     "first is undecided": ("{label}: undecided.",),
     "first is equal": ("{label}: equal {margin}.",),

@@ -344,7 +344,8 @@ def _row_json(row: AnovaRow) -> Json:
 
 
 def _check_json(check: Check) -> Json:
-    return {"statistic": finite(check.statistic), "p": finite(check.p)}
+    reason = {} if check.reason is None else {"reason": check.reason}
+    return {"statistic": finite(check.statistic), "p": finite(check.p), **reason}
 
 
 def _serial_json(serial: Serial | None) -> Json | None:
