@@ -91,6 +91,10 @@ class alignas(cache_line_bytes) Session {
   // Replaces the given fields of an existing record. The other fields stay.
   virtual Status update(std::string_view key, Fields fields) = 0;
 
+  // As update, with all fields of the record. A key-value store writes the record without reading it, and so also
+  // creates an absent one.
+  virtual Status replace(std::string_view key, Fields fields) { return update(key, fields); }
+
   // Adds a record.
   virtual Status insert(std::string_view key, Fields fields) = 0;
 
@@ -195,6 +199,9 @@ class Database {
 
   // True if insert() of an existing key replaces the record. False if it is an error.
   [[nodiscard]] virtual bool insert_replaces() const { return false; }
+
+  // True if update() reads the record, changes it and writes the whole. False if the database changes the fields.
+  [[nodiscard]] virtual bool update_merges() const { return false; }
 
   // Messages about events on the server since it was opened that no counter shows, such as a restart or evicted
   // records. Throws DatabaseError.

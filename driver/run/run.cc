@@ -124,6 +124,7 @@ class Execution {
     log_.write("phase", monotonic_ns, {{"phase", name}});
   }
   [[nodiscard]] std::map<std::string, std::string> workload_in_force() const;
+  [[nodiscard]] Json update_semantics() const;
   void write_database_events();
   void watch_interval(std::uint64_t end_ns);
   void write_interval(std::uint64_t now_ns, const Usage& used, const Measurements& measured);
@@ -247,6 +248,7 @@ void Execution::open() {
                 {"version", database_->version()},
                 {"options", database_->options()},
                 {"path", path.empty() ? Json(nullptr) : Json(path)}}},
+              {"update_semantics", update_semantics()},
               {"durability", {{"class", name_of(invocation_.durability)}, {"how", database_->durability_how()}}},
               {"workload", workload_in_force()},
               {"threads", invocation_.threads},
@@ -346,6 +348,13 @@ std::map<std::string, std::string> Execution::workload_in_force() const {
   if (invocation_.record) properties["record"] = *invocation_.record;
   properties["failure_share_max"] = fmt::format("{}", invocation_.failure_share_max);
   return properties;
+}
+
+// What an update does at the database. null: the workload has no updates.
+Json Execution::update_semantics() const {
+  if (!invocation_.workload->has_updates) return nullptr;
+  if (!database_->update_merges()) return "native";
+  return invocation_.workload->update_replaces ? "put" : "merge";
 }
 
 // The noop database's checksum of all operations so far.

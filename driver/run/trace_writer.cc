@@ -58,6 +58,12 @@ class RecordingSession final : public Session {
     reads_before_write_ = session_->reads_before_write();
     return status;
   }
+  Status replace(std::string_view key, Fields fields) override {
+    writer_.line(TraceOperation::update, key, payload_of(fields));
+    const auto status = session_->replace(key, fields);
+    reads_before_write_ = session_->reads_before_write();
+    return status;
+  }
   Status insert(std::string_view key, Fields fields) override {
     writer_.line(TraceOperation::insert, key, payload_of(fields));
     return session_->insert(key, fields);

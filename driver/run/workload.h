@@ -22,6 +22,8 @@ class Workload {
   std::map<std::string, std::string> in_force;  // every property of the workload, defaults included
   bool clients_end = false;                     // each client has a share of the operations and ends by itself
   bool each_key_once = false;                   // a load without two inserts of the same key
+  bool has_updates = false;                     // some operations are updates
+  bool update_replaces = false;                 // updates call Session::replace
 
   // Properties that the workload sets if the user does not: its durability, options of an adapter.
   std::map<std::string, std::string> defaults;

@@ -211,8 +211,33 @@ def test_status_lines_are_those_of_ycsb() -> None:
 def test_reads_before_write_are_those_of_the_measured_operations(tmp_path: Path) -> None:
     place = ["-db", "leveldb", "-p", f"leveldb.path={tmp_path / 'database'}", *SMALL]
     assert drive("load", *place).returncode == 0
-    done = drive("run", *place, "-P", "write-intensive", "--warmup", "0.05", "-json", "-")
+    done = drive("run", *place, "-P", "write-intensive", "-p", "update=merge", "--warmup", "0.05", "-json", "-")
     assert events_of(done.stdout)[-1]["read_before_write"] == 5000
+
+
+@pytest.mark.parametrize(
+    ("database", "properties", "semantics", "reads"),
+    [
+        ("leveldb", [], "merge", 2500),
+        ("leveldb", ["writeallfields=true"], "put", 0),
+        ("leveldb", ["fieldcount=1"], "put", 0),
+        ("leveldb", ["writeallfields=true", "update=put"], "put", 0),
+        ("leveldb", ["writeallfields=true", "update=merge"], "merge", 2500),
+        ("leveldb", ["updateproportion=0", "insertproportion=0.5"], None, 0),
+        ("rocksdb", ["writeallfields=true"], "put", 0),
+        ("lmdb", ["writeallfields=true"], "put", 0),
+        ("sqlite", ["writeallfields=true"], "native", 0),
+    ],
+)
+def test_an_update_of_all_fields_reads_nothing_unless_merge_is_set(
+    tmp_path: Path, database: str, properties: list[str], semantics: str | None, reads: int
+) -> None:
+    options = [option for text in properties for option in ("-p", text)]
+    place = ["-db", database, "-p", f"{database}.path={tmp_path / 'database'}", *SMALL, "-P", "workloada", *options]
+    assert drive("load", *place).returncode == 0
+    start, *_, end = events_of(drive("run", *place, "-json", "-").stdout)
+    assert start["update_semantics"] == semantics
+    assert end["read_before_write"] == pytest.approx(reads, rel=0.1)
 
 
 def test_the_checksum_is_that_of_the_measured_operations() -> None:
@@ -232,6 +257,8 @@ REFUSED = [
     (["-p", "requestdistribution=zipf"], "expected one of: uniform, zipfian, latest"),
     (["-p", "sqlite.path=/x"], "unknown property sqlite.path: an option of sqlite, but the database is noop"),
     (["-p", "dataintegrity=true"], "noop keeps none"),
+    (["-p", "update=blind"], "update=blind: expected one of: auto, merge, put"),
+    (["-p", "update=put"], "update=put: an update of one field would lose the others; expected writeallfields=true"),
     (["-threads", "0"], "threadcount=0: expected a number from 1"),
     (["-threads", "many"], "threadcount=many: expected a whole number"),
     (["-target", "-5"], "target=-5: expected operations per second"),

@@ -85,6 +85,24 @@ def test_a_run_after_dropping_fetches_the_database_from_storage(database: str, d
 
 
 @pytest.mark.root
+@pytest.mark.parametrize("database", ["leveldb", "rocksdb"])
+def test_updates_of_all_fields_read_at_most_half_of_what_merging_reads(database: str, data: Path) -> None:
+    load(database, data)
+    writes = ["-p", "readproportion=0", "-p", "updateproportion=1", "-p", "writeallfields=true", "--drop-caches"]
+    read = {}
+    for update in ("merge", "put"):
+        copy = data.with_name(f"{data.name}-{update}")
+        shutil.copytree(data, copy)
+        try:
+            done = run(database, copy, *writes, "-p", f"update={update}", "-p", "operationcount=2000")
+        finally:
+            shutil.rmtree(copy)
+        assert done["end"]["read_before_write"] == (2000 if update == "merge" else 0)
+        read[update] = done["active_end"]["usage"]["process_read_bytes"]
+    assert read["put"] <= read["merge"] / 2
+
+
+@pytest.mark.root
 @pytest.mark.parametrize("database", EMBEDDED)
 def test_standing_still_warms_no_cold_cache(database: str, data: Path) -> None:
     load(database, data)

@@ -46,4 +46,23 @@ std::string PropertyReader::text(const std::string& key, const std::string& defa
   return in_force_[key] = properties_.get(key, default_value);
 }
 
+bool PropertyReader::update_replaces(bool all_fields) {
+  enum class Update : std::uint8_t { automatic, merge, put };
+  const auto update =
+      choice<Update>("update", "auto", {{"auto", Update::automatic}, {"merge", Update::merge}, {"put", Update::put}});
+  if (update == Update::put && !all_fields) {
+    refuse(properties_, "update", "an update of one field would lose the others; expected writeallfields=true as well");
+  }
+  return all_fields && update != Update::merge;
+}
+
+PropertyHelp update_property() {
+  return {"update",
+          PropertyType::text,
+          "key-value stores. put: an update writes the record without reading it; merge: it reads the record first; "
+          "auto: put if it writes all fields, else merge",
+          "auto",
+          {"auto", "merge", "put"}};
+}
+
 }  // namespace edgejoule::driver

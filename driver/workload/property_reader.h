@@ -12,11 +12,15 @@
 #include <vector>
 
 #include "contract/properties.h"
+#include "property_help.h"
 
 namespace edgejoule::driver {
 
 // Throws UsageError with the property, its value and its origin.
 [[noreturn]] void refuse(const Properties& properties, const std::string& key, const std::string& why);
+
+// The help of the property that update_replaces reads.
+[[nodiscard]] PropertyHelp update_property();
 
 // Each read throws UsageError if the value is malformed or out of range.
 class PropertyReader {
@@ -31,6 +35,9 @@ class PropertyReader {
   double proportion(const std::string& key, double default_value);
   bool flag(const std::string& key, bool default_value);
   std::string text(const std::string& key, const std::string& default_value);
+  // The property `update`: whether an update may replace the record without reading it. all_fields: it writes all
+  // fields of the record.
+  bool update_replaces(bool all_fields);
 
   // Maps the property's text to the value of that name.
   template <typename Value>

@@ -17,6 +17,7 @@ class KeyValueDatabase : public Database {
   void open(const Properties& properties, Durability durability, bool create, EventSink sink) final;
   [[nodiscard]] std::string flush_error() const final { return flush_error_; }
   [[nodiscard]] std::string path() const final { return path_; }
+  [[nodiscard]] bool update_merges() const final { return true; }
 
  protected:
   // adapter: the name in options, as in "leveldb.path". options: all options of the adapter; they must outlive the

@@ -1,8 +1,7 @@
-// A session on a store that has only keys and values. It stores rows with the row codec and updates them by
-// read-modify-write.
+// A session on a store that has only keys and values. It stores rows with the row codec.
 //
-// An adapter implements the seven private functions. Every update reads the row first, even if it writes all fields,
-// because an update must not create a missing record.
+// An adapter implements the seven private functions. update() reads the row first, changes it and writes it, and does
+// not create a missing record. replace() writes the row without a read, and creates a missing record.
 #pragma once
 
 #include <string>
@@ -23,6 +22,7 @@ class KeyValueSession : public Session {
   Status read(std::string_view key, FieldNames names, Row& row) final;
   Status scan(std::string_view start, std::uint64_t count, FieldNames names, std::vector<Row>& rows) final;
   Status update(std::string_view key, Fields fields) final;
+  Status replace(std::string_view key, Fields fields) final { return insert(key, fields); }
   Status insert(std::string_view key, Fields fields) final;
   Status upsert(std::string_view key, Fields fields) final { return insert(key, fields); }
   // Takes no lock: no other session may update keys of a batch at the same time.

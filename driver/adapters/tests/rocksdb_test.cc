@@ -24,8 +24,9 @@ TEST(RocksDb, its_own_counters_agree_with_the_operations_made) {
   for (int number = 0; number < 20; ++number) ASSERT_EQ(session->read(test_key(number), {}, found), Status::ok);
   const std::vector<Field> change = {{"field1", "changed"}};
   for (int number = 0; number < 7; ++number) ASSERT_EQ(session->update(test_key(number), change), Status::ok);
+  for (int number = 0; number < 5; ++number) ASSERT_EQ(session->replace(test_key(number), row.fields()), Status::ok);
   auto stats = database->stats();
-  EXPECT_EQ(stats["rocksdb.number.keys.written"], "37");
+  EXPECT_EQ(stats["rocksdb.number.keys.written"], "42");
   EXPECT_EQ(stats["rocksdb.number.keys.read"], "27");
 }
 

@@ -178,7 +178,7 @@ void CoreClient::read(std::string_view key) {
 void CoreClient::update(std::string_view key) {
   const auto values = workload_.write_all_fields ? all_values(key, 0) : one_value(key);
   const auto begin = now();
-  const auto status = session().update(key, values);
+  const auto status = write(key, values);
   measure(Operation::update, status, begin, now());
   if (status == Status::ok) measurements().payload_write_bytes += payload_of(values);
   if (status >= Status::error) stop_because(Operation::update, status, key);
@@ -222,12 +222,16 @@ void CoreClient::read_modify_write(std::string_view key) {
   if (read_status == Status::ok) measurements().payload_read_bytes += payload_of(row_.fields);
   if (shared_.verify) verify_row(key, names, read_status);
   const auto update_begin = shared_.verify ? now() : between;
-  const auto update_status = session().update(key, values);
+  const auto update_status = write(key, values);
   const auto end = now();
   measure(Operation::update, update_status, update_begin, end);
   measure(Operation::read_modify_write, std::max(read_status, update_status), begin + (update_begin - between), end);
   if (update_status == Status::ok) measurements().payload_write_bytes += payload_of(values);
   if (update_status >= Status::error) stop_because(Operation::update, update_status, key);
+}
+
+Status CoreClient::write(std::string_view key, Fields values) {
+  return workload_.update_replaces ? session().replace(key, values) : session().update(key, values);
 }
 
 FieldNames CoreClient::fields_to_read() {

@@ -52,6 +52,7 @@ class CoreClient final : public Client {
 
   void read(std::string_view key);
   void update(std::string_view key);
+  Status write(std::string_view key, Fields values);  // the write of an update
   void insert(std::uint64_t number);
   void scan(std::string_view key);
   void read_modify_write(std::string_view key);

@@ -1,6 +1,7 @@
 #include "core_kind.h"
 
 #include "core_workload.h"
+#include "workload/property_reader.h"
 
 namespace edgejoule::driver {
 namespace {
@@ -11,6 +12,7 @@ std::vector<PropertyHelp> own_properties() {
   return {
       {"batchsize", count, "load: records in a batch", "1"},
       {"keytype", text, "text, or integer: the plain number of the record", "text", {"text", "integer"}},
+      update_property(),
       {"zipfian.ranks",
        text,
        "ycsb: 10^10 ranks hashed onto the records; records: one rank for each record",

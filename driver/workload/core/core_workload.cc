@@ -71,7 +71,7 @@ void CoreWorkload::read_mix(Reader& reader) {
 
 // Keys that a run may add: twice the expected number, as YCSB reserves.
 std::uint64_t CoreWorkload::reserved_keys() const {
-  const auto inserts = proportions[static_cast<std::size_t>(Transaction::insert)];
+  const auto inserts = share(Transaction::insert);
   constexpr double keys_max = 1e18;  // more keys than a run can add, and less than a count can hold
   return static_cast<std::uint64_t>(std::min(static_cast<double>(operations) * inserts * 2, keys_max));
 }
@@ -114,6 +114,8 @@ void CoreWorkload::read_fields(Reader& reader) {
   for (std::uint64_t i = 0; i < count; ++i) fields.push_back(fmt::format("{}{}", prefix, i));
   read_all_fields = reader.flag("readallfields", true);
   write_all_fields = reader.flag("writeallfields", false);
+  update_replaces = reader.update_replaces(write_all_fields || count == 1);
+  has_updates = command == Command::run && share(Transaction::update) + share(Transaction::read_modify_write) > 0;
 }
 
 void CoreWorkload::read_lengths(Reader& reader, const Properties& properties) {

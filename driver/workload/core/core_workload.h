@@ -48,6 +48,7 @@ class CoreWorkload final : public Workload {
   void read_mix(Reader& reader);
   void read_requests(Reader& reader, const Properties& properties);
   void read_hotspot(Reader& reader, const Properties& properties);
+  [[nodiscard]] double share(Transaction kind) const { return proportions[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] std::uint64_t reserved_keys() const;
   void read_fields(Reader& reader);
   void read_lengths(Reader& reader, const Properties& properties);

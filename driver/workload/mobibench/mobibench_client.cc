@@ -8,6 +8,7 @@ RowUpdater::RowUpdater(MobibenchWork& work, Session& session, unsigned number)
     : Client(work, session),
       rows_(work.workload.rows),
       value_bytes_(work.workload.value_bytes),
+      replaces_(work.workload.update_replaces),
       random_(client_seed(work.seed, number)),
       values_(work.values) {
   EJ_CHECK(rows_ > 0 && number < work.threads, rows_, number, work.threads);
@@ -19,7 +20,8 @@ std::uint64_t RowUpdater::step(std::uint64_t /*most*/) {
   const auto key = key_.of(row);
   const Field field{RecordBatch::field_name, values_.next(value_bytes_)};
   const auto begin = now();
-  const auto status = session().update(key, Fields(&field, 1));
+  const Fields fields(&field, 1);
+  const auto status = replaces_ ? session().replace(key, fields) : session().update(key, fields);
   measure(Operation::update, status, begin, now());
   if (status == Status::ok) measurements().payload_write_bytes += value_bytes_;
   if (status >= Status::error) stop_because(Operation::update, status, key);

@@ -19,6 +19,7 @@ class RowUpdater final : public Client {
 
   const std::uint64_t rows_;
   const std::uint64_t value_bytes_;
+  const bool replaces_;
   Random random_;
   DecimalKey key_{0};
   db_bench::ValueCutter values_;

@@ -20,6 +20,8 @@ MobibenchWorkload::MobibenchWorkload(const Properties& properties, Command the_c
                              {{"insert", Deed::insert}, {"update", Deed::update}, {"delete", Deed::remove}});
   random_inserts = reader.choice<bool>("mobibench.order", "sequential", {{"sequential", false}, {"random", true}});
   value_bytes = reader.number("mobibench.value_bytes", 4096, 1, value_bytes_max);
+  update_replaces = reader.update_replaces(true);  // a row has one field
+  has_updates = command == Command::run && deed == Deed::update;
   rows = reader.number("recordcount", 10'000, 1, std::uint64_t{1} << 62U);
   load_batch_records = reader.number("batchsize", 1000, 1, 1'000'000);
   seconds_max = reader.number("maxexecutiontime", 0, 0, 1'000'000'000);
@@ -99,6 +101,7 @@ WorkloadKind mobibench() {
         "sequential",
         {"sequential", "random"}},
        {"mobibench.value_bytes", count, "bytes of a row's text", "4096"},
+       update_property(),
        {"batchsize", count, "load: rows in a transaction", "1000"}},
       {{"keytype", "integer"}, {"fieldcount", "1"}},
       [](const Properties& properties, Command command) {

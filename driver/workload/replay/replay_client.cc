@@ -43,7 +43,7 @@ void ReplayClient::carry_out(const TraceLine& line) {
       static_cast<void>(read(line.key));
       break;
     case TraceOperation::update:
-      static_cast<void>(write(Operation::update, line.key, changes(size), &Session::update));
+      static_cast<void>(write(Operation::update, line.key, changes(size), update_call()));
       break;
     case TraceOperation::insert:
       static_cast<void>(write(Operation::insert, line.key, values_.all(random_bytes_, size), &Session::insert));
@@ -63,6 +63,10 @@ void ReplayClient::carry_out(const TraceLine& line) {
   }
 }
 
+auto ReplayClient::update_call() const -> WriteCall {
+  return workload_.update_replaces ? &Session::replace : &Session::update;
+}
+
 Fields ReplayClient::changes(std::uint64_t bytes) {
   return workload_.write_all_fields ? values_.all(random_bytes_, bytes) : values_.one(random_, random_bytes_, bytes);
 }
@@ -76,8 +80,7 @@ Status ReplayClient::read(std::string_view key) {
   return status;
 }
 
-Status ReplayClient::write(Operation counted, std::string_view key, Fields fields,
-                           Status (Session::*call)(std::string_view, Fields)) {
+Status ReplayClient::write(Operation counted, std::string_view key, Fields fields, WriteCall call) {
   const auto begin = now();
   const auto status = (session().*call)(key, fields);
   measure(counted, status, begin, now());
@@ -107,7 +110,7 @@ void ReplayClient::read_modify_write(std::string_view key, std::uint64_t bytes) 
   const auto begin = now();
   const auto read_status = read(key);
   if (read_status >= Status::error) return;
-  const auto update_status = write(Operation::update, key, fields, &Session::update);
+  const auto update_status = write(Operation::update, key, fields, update_call());
   measure(Operation::read_modify_write, std::max(read_status, update_status), begin, now());
 }
 

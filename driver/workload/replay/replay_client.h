@@ -14,6 +14,8 @@ class ReplayClient final : public Client {
   ReplayClient(ReplayWork& work, Session& session, unsigned number);
 
  private:
+  using WriteCall = Status (Session::*)(std::string_view, Fields);
+
   std::uint64_t step(std::uint64_t most) override;
   [[nodiscard]] bool has_times() const override { return workload_.speed > 0; }
   [[nodiscard]] std::uint64_t due_ns() override;
@@ -21,8 +23,8 @@ class ReplayClient final : public Client {
   bool look_ahead();
   void carry_out(const TraceLine& line);
   Status read(std::string_view key);
-  Status write(Operation counted, std::string_view key, Fields fields,
-               Status (Session::*call)(std::string_view, Fields));
+  Status write(Operation counted, std::string_view key, Fields fields, WriteCall call);
+  [[nodiscard]] WriteCall update_call() const;
   Fields changes(std::uint64_t bytes);
   void scan(std::string_view key, std::uint64_t records);
   void remove(std::string_view key);

@@ -32,6 +32,7 @@ ReplayWorkload::ReplayWorkload(const Properties& properties, Command the_command
   const auto field_count = reader.number("fieldcount", 1, 1, 100'000);
   for (std::uint64_t i = 0; i < field_count; ++i) fields.push_back(fmt::format("field{}", i));
   write_all_fields = reader.flag("writeallfields", false);
+  update_replaces = reader.update_replaces(write_all_fields || field_count == 1);
   value_bytes = reader.number("replay.value_bytes", 1000, 0, value_bytes_max);
   load_batch_records = reader.number("batchsize", 1000, 1, 1'000'000);
   seconds_max = reader.number("maxexecutiontime", 0, 0, 1'000'000'000);
@@ -63,6 +64,8 @@ void ReplayWorkload::scan_trace(std::uint64_t lines_max) {
     const auto* line = reader.next();
     if (line == nullptr) break;
     if (++lines == 1) first_time_ns = line->time_ns;
+    has_updates = has_updates || line->operation == TraceOperation::update ||
+                  line->operation == TraceOperation::read_modify_write;
     if (line->operation != TraceOperation::scan) size_max = std::max(size_max, line->size.value_or(0));
   }
   if (lines == 0) throw UsageError(fmt::format("trace {}: has no operations; expected lines {}", trace, trace_header));
@@ -89,6 +92,7 @@ WorkloadKind replay() {
            {"replay.value_bytes", count, "load: bytes of a row whose size is not in the trace", "1000"},
            {"fieldcount", count, "fields of a row; they share its bytes evenly", "1"},
            {"writeallfields", flag, "true: an update writes all fields; false: one random field", "false"},
+           update_property(),
            {"keytype", text, "key type of the table: text, integer or blob", "text", {"text", "integer", "blob"}},
            {"batchsize", count, "load: rows in a batch", "1000"}},
           {},

@@ -35,6 +35,7 @@ from edgejoule.findings.other_programs import cpu_share_text, other_caveats
 from edgejoule.findings.rates import is_asked_for, rate_caveats, rate_lines
 from edgejoule.findings.syncs import sync_caveats
 from edgejoule.findings.text import count, listed
+from edgejoule.findings.updates import update_caveats
 from edgejoule.store import RULE, Experiment, Run, Store
 
 
@@ -104,6 +105,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
             *added,
             *warnings,
             *sync_caveats(runs),
+            *update_caveats(runs),
         ),
         progress=progress,
         responses=tuple(responses),

@@ -314,6 +314,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, context: RunContext) -> tup
             "metering": metering,
             "baselines": result.baselines,
             "other_programs": sampled.others.facts(),
+            **({"update_semantics": start["update_semantics"]} if start["update_semantics"] else {}),
             **({"server": sampled.executed.server_facts} if sampled.executed.server_facts else {}),
         },
     )
