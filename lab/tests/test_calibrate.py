@@ -19,7 +19,7 @@ from edgejoule.calibrate.observe import Observation, observe
 from edgejoule.calibrate.profile_file import Circumstances, profile_name, profile_toml, write_profile
 from edgejoule.calibrate.recording import by_stages, on_this_clock, placed
 from edgejoule.calibrate.stages import Stage, StageKind, make_stages
-from edgejoule.cli import calibrate as command
+from edgejoule.cli import calibration as command
 from edgejoule.cli.main import main
 from edgejoule.clocks.marker import Marker, pattern_ns
 from edgejoule.errors import DataError, UsageError

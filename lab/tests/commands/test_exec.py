@@ -70,7 +70,7 @@ def test_with_a_meter_energy_decides_and_its_joules_are_power_times_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meter = SteadyMeter("steady", Domain.BOARD, 5.0)
-    monkeypatch.setattr("edgejoule.cli.run.meter_choice", lambda *_: Choice(meter, meter.probe(), ()))
+    monkeypatch.setattr("edgejoule.cli.run_study.meter_choice", lambda *_: Choice(meter, meter.probe(), ()))
     done = edgejoule(tmp_path, "exec", "--runs", "3", "--json", "--", "sleep", "0.2")
     assert done.returncode in (0, 3), done.stderr
     document = json.loads(done.stdout)
@@ -214,7 +214,7 @@ def test_a_second_study_in_the_folder_is_refused_before_a_meter_is_opened(
     def opened(*_: object) -> None:
         raise AssertionError("a meter was chosen")
 
-    monkeypatch.setattr("edgejoule.cli.run.meter_choice", opened)
+    monkeypatch.setattr("edgejoule.cli.run_study.meter_choice", opened)
     (tmp_path / "results/data").mkdir(parents=True)
     with (tmp_path / "results/data/lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

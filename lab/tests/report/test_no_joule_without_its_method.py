@@ -20,7 +20,6 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from edgejoule.cli import export as export_command
 from edgejoule.cli import progress
 from edgejoule.cli.export import export
 from edgejoule.cli.progress import StudyProgress
@@ -303,7 +302,7 @@ def test_the_walk_finds_a_parquet_file_that_forgot_the_method(
     else:
         write = parquet.write_runs
         monkeypatch.setattr(
-            export_command, "write_runs",
+            parquet, "write_runs",
             lambda columns, *rest: write([replace(c, name=c.name.replace(".modelled", "")) for c in columns], *rest),
         )  # fmt: skip
     naked = walk(modelled)

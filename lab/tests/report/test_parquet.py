@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from edgejoule.cli import export as command
 from edgejoule.cli.main import main
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import make_plan
@@ -111,8 +110,8 @@ RUN_MUTANTS: dict[str, Callable[[Sequence[RunsColumn]], Sequence[RunsColumn]]] =
 def test_a_mutant_of_the_runs_is_detected(
     mutant: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = command.write_runs
-    monkeypatch.setattr(command, "write_runs", lambda columns, *rest: right(RUN_MUTANTS[mutant](columns), *rest))
+    right = parquet.write_runs
+    monkeypatch.setattr(parquet, "write_runs", lambda columns, *rest: right(RUN_MUTANTS[mutant](columns), *rest))
     assert unlike_csv(written(store, tmp_path), export(store, "--csv").stdout)
 
 

@@ -22,7 +22,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from edgejoule.cli import databases, doctor, meters, run, terminal
+from edgejoule import doctor
+from edgejoule.cli import databases, meters, run_study, terminal
 from edgejoule.cli.main import main
 from edgejoule.cli.progress import StudyProgress
 from edgejoule.databases import checks, driver
@@ -106,7 +107,7 @@ def in_folder(make_store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     monkeypatch.setenv("EDGEJOULE_STORE", "store.db")
     monkeypatch.setattr(doctor, "examine", lambda *_: EXAMINATION)
     monkeypatch.setattr(databases, "adapters", lambda: {adapter.name: adapter for adapter in ADAPTERS})
-    monkeypatch.setattr(meters, "discover", lambda **_: [Candidate(m.name, m, m.probe()) for m in METERS])
+    monkeypatch.setattr(meters, "discovered", lambda _: [Candidate(m.name, m, m.probe()) for m in METERS])
     return tmp_path
 
 
@@ -213,7 +214,7 @@ def end_of_a_run(width: str, capsys: pytest.CaptureFixture[str], monkeypatch: py
         watcher._label_width = max(len(planned.label()) for planned in plan)
         for each in store.runs(experiment.id)[:12]:
             watcher.ran(each)
-    run._finish(Path("store.db"), experiment, terminal.console(), None, False)
+    run_study._finish(Path("store.db"), experiment, terminal.console(), None, False)
     captured = capsys.readouterr()
     return captured.err + captured.out
 
@@ -346,8 +347,7 @@ def without_leveldb(in_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder on a machine without LevelDB."""
     known = dict(driver.adapters())
     absent = replace(known["leveldb"], available=False, fix="apt-get install libleveldb-dev, then make build")
-    for module in (driver, databases):
-        monkeypatch.setattr(module, "adapters", lambda: {**known, "leveldb": absent})
+    monkeypatch.setattr(driver, "adapters", lambda: {**known, "leveldb": absent})
     return in_folder
 
 

@@ -6,19 +6,20 @@ import json
 import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from edgejoule.cli.common import Number, console, echo_json, fail, json_option, messages, stop_in_order
-from edgejoule.clocks.clock_exchange import EXCHANGES, SERVE_S_MAX, ClockNs, Offset, Responder, parse_address, relation
-from edgejoule.clocks.clock_exchange import compare as exchange
-from edgejoule.clocks.marker import Marker, burst, check
+from edgejoule.clocks.clock_exchange import EXCHANGES, SERVE_S_MAX
 from edgejoule.errors import MeterError, UsageError
-from edgejoule.meters.base import Meter
-from edgejoule.meters.clocks import ClockRelation
-from edgejoule.meters.discovery import choose
-from edgejoule.meters.sampler import Sampler
-from edgejoule.meters.trace import Trace
+
+if TYPE_CHECKING:
+    from edgejoule.clocks.clock_exchange import ClockNs, Offset
+    from edgejoule.clocks.marker import Marker
+    from edgejoule.meters.base import Meter
+    from edgejoule.meters.clocks import ClockRelation
+    from edgejoule.meters.trace import Trace
 
 _AROUND_S = 2.0  # of quiet trace before and after a marker: what the search needs
 
@@ -74,6 +75,8 @@ def serve(bind: str, seconds: float, which: str, token: str, as_json: bool) -> N
 
     The other host runs `edgejoule clock compare`, or a study with meter.clocks. Beyond loopback a token is required.
     """
+    from edgejoule.clocks.clock_exchange import Responder, parse_address
+
     stop_in_order()
     host, port = parse_address(bind)
     with Responder(host, port, token.encode(), _CLOCKS[which]) as responder:
@@ -116,6 +119,9 @@ def compare(
     `edgejoule clock serve` must run there. The reference is this host's CLOCK_MONOTONIC. To compare before and after a
     run, save the output of --json before it, and give that file with --since after it.
     """
+    from edgejoule.clocks.clock_exchange import compare as exchange
+    from edgejoule.clocks.clock_exchange import relation
+
     if again_after is not None and since is not None:
         raise UsageError("--since has the first series already: leave --again-after out")
     first = exchange(address, exchanges, token.encode()) if since is None else _read(since)
@@ -153,6 +159,9 @@ def mark(meter: str | None, as_json: bool) -> None:
     and this host's, and whether it is within the uncertainty that the meter's clock states. The exit code is 1 if it is
     not. A marker that is not visible is reported.
     """
+    from edgejoule.clocks.marker import check
+    from edgejoule.meters.discovery import choose
+
     choice = choose(meter)
     if meter is not None and choice.meter.name != meter:
         raise MeterError("; ".join(f"{c.name}: {c.availability.reason}" for c in choice.refused if c.name == meter))
@@ -177,6 +186,9 @@ def mark(meter: str | None, as_json: bool) -> None:
 
 
 def _marked(meter: Meter) -> tuple[Marker, list[Trace]]:
+    from edgejoule.clocks.marker import burst
+    from edgejoule.meters.sampler import Sampler
+
     meter.open()
     try:
         with Sampler(meter) as sampler:
@@ -194,6 +206,8 @@ def _drift(relation: ClockRelation) -> dict[str, float]:
 
 
 def _read(path: Path) -> Offset:
+    from edgejoule.clocks.clock_exchange import Offset
+
     try:
         return Offset(**json.loads(path.read_text(encoding="utf-8"))["offset"])
     except OSError as error:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
-from rich.progress import Progress
 
 from edgejoule.cli.common import Number, Options, console, echo_json, fail, json_option, messages, meter_option
-from edgejoule.cli.layout import print_rows
 from edgejoule.errors import MeterError, UsageError
-from edgejoule.meters.discovery import discover
-from edgejoule.testing import registry
-from edgejoule.testing.examine import Conformance, Outcome, examine, run_once
-from edgejoule.testing.instrument import Instrument
-from edgejoule.testing.real import compare_with_known
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from edgejoule.testing.examine import Conformance, Outcome
+    from edgejoule.testing.instrument import Instrument
 
 SEEDS = 200
 
@@ -72,6 +72,11 @@ def conformance(
     --known-w examines the real instrument instead and shows both. Connect a load of known power, such as a resistor at
     a measured voltage (P = U x U / R). The uncertainties of load and meter decide whether they agree.
     """
+    from rich.progress import Progress
+
+    from edgejoule.testing import registry
+    from edgejoule.testing.examine import run_once
+
     if known_w is not None:
         if len(meter) != 1:
             raise UsageError("--known-w checks one real meter: name it")
@@ -96,6 +101,11 @@ def conformance(
 
 
 def _check_real(name: str, options: Options, known_w: float, known_u_w: float, seconds: float, as_json: bool) -> None:
+    from rich.progress import Progress
+
+    from edgejoule.meters.discovery import discover
+    from edgejoule.testing.real import compare_with_known
+
     candidate = next((c for c in discover(name, options) if c.name == name), None)
     assert candidate is not None, "discover refuses unknown names"
     here = candidate.availability
@@ -117,6 +127,8 @@ def _check_real(name: str, options: Options, known_w: float, known_u_w: float, s
 def _examined(
     instrument: Instrument, seeds: int, fault_seeds: int, first: int, progress: Progress
 ) -> Iterator[Conformance]:
+    from edgejoule.testing.examine import examine
+
     task = progress.add_task(instrument.name, total=seeds + fault_seeds * len(instrument.faults))
 
     def report(_: Outcome) -> None:
@@ -135,6 +147,8 @@ def _print(
     fault_seeds: int,
     first: int,
 ) -> None:
+    from edgejoule.cli.layout import print_rows
+
     columns = (
         "meter",
         "known J",

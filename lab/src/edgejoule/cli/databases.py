@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from edgejoule.cli.common import Commands, console, echo_json, json_option
-from edgejoule.cli.layout import print_rows
-from edgejoule.database_servers import SERVERS, DatabaseServer, snapshots
-from edgejoule.database_servers.record import FILE, Record, remove_leftovers
-from edgejoule.databases.driver import Adapter, adapters
-from edgejoule.databases.system_under_test import may_be_external
-from edgejoule.dictionary.responses import nearest
 from edgejoule.errors import UsageError
+
+if TYPE_CHECKING:
+    from edgejoule.database_servers import DatabaseServer
+    from edgejoule.databases.driver import Adapter
 
 _FOLDER = Path("results/servers")
 
@@ -66,6 +64,8 @@ def databases(ctx: click.Context, as_json: bool) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
+    from edgejoule.cli.layout import print_rows
+
     known = list(adapters().values())
     if as_json:
         echo_json([_json(a) for a in known])
@@ -85,6 +85,11 @@ def options(name: str, as_json: bool) -> None:
 
     `edgejoule databases NAME` does the same.
     """
+    from edgejoule.cli.layout import print_rows
+    from edgejoule.database_servers import SERVERS
+    from edgejoule.databases.system_under_test import may_be_external
+    from edgejoule.dictionary.responses import nearest
+
     known = adapters()
     if name not in known:
         raise UsageError(f"{name!r} is no database; {nearest(name, known)}")
@@ -101,6 +106,13 @@ def options(name: str, as_json: bool) -> None:
             f"{name}.host and {name}.port name a server that you run: the study then works on it, and starts none.",
             markup=False,
         )
+
+
+def adapters() -> Mapping[str, Adapter]:
+    """Returns the databases that the driver supports, by name."""
+    from edgejoule.databases import driver
+
+    return driver.adapters()
 
 
 def _row(a: Adapter) -> tuple[str, str, str, str]:
@@ -134,6 +146,8 @@ def start(name: str, settings: Sequence[str], folder: Path, as_json: bool) -> No
     The server listens on loopback, on a free port, until you stop it. A server that a killed program left running below
     --folder is stopped first. The data stay for the next start.
     """
+    from edgejoule.database_servers.record import remove_leftovers
+
     kind = _kind(name)
     remove_leftovers(folder)
     server = kind(folder / name, _parsed(settings), outlives=True).start()
@@ -162,6 +176,8 @@ def stop(name: str, folder: Path) -> None:
 @json_option
 def status(folder: Path, as_json: bool) -> None:
     """List the running servers below --folder and their state."""
+    from edgejoule.cli.layout import print_rows
+
     states = [_state(server) for server in _all_running(folder)]
     if as_json:
         echo_json(states)
@@ -189,6 +205,8 @@ def snapshot(name: str, target: Path, folder: Path) -> None:
 
     The server is stopped for the copy and then restarted.
     """
+    from edgejoule.database_servers import snapshots
+
     server = _running(name, folder)
     if target.exists():
         snapshots.about_of(target)  # refuse a folder that is no snapshot before the server is stopped
@@ -215,6 +233,8 @@ def restore(name: str, source: Path, folder: Path) -> None:
 
     SOURCE is a folder that `edgejoule databases snapshot` made. The server is stopped for it and then restarted.
     """
+    from edgejoule.database_servers import snapshots
+
     server = _running(name, folder)
     snapshots.check(server, source)
     again = _same(server)
@@ -227,6 +247,9 @@ def restore(name: str, source: Path, folder: Path) -> None:
 
 
 def _kind(name: str) -> type[DatabaseServer]:
+    from edgejoule.database_servers import SERVERS
+    from edgejoule.dictionary.responses import nearest
+
     if name not in SERVERS:
         raise UsageError(f"{name!r} is no server; {nearest(name, SERVERS)}")
     return SERVERS[name]
@@ -243,6 +266,8 @@ def _parsed(settings: Sequence[str]) -> dict[str, str]:
 
 
 def _running(name: str, folder: Path) -> DatabaseServer:
+    from edgejoule.database_servers.record import Record
+
     record = Record.read(folder / name)
     if record is None or not any(p.runs() for p in record.processes):
         raise UsageError(f"no {name} server runs in {folder / name}; `edgejoule databases status` lists those that do")
@@ -250,6 +275,9 @@ def _running(name: str, folder: Path) -> DatabaseServer:
 
 
 def _all_running(folder: Path) -> list[DatabaseServer]:
+    from edgejoule.database_servers import SERVERS
+    from edgejoule.database_servers.record import FILE, Record
+
     servers = []
     for file in sorted(folder.glob(f"*/{FILE}")):
         record = Record.read(file.parent)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from edgejoule.cli.common import console, echo_json, fail, json_option, messages, near, store_option
-from edgejoule.databases.snapshots import Snapshots
 from edgejoule.errors import BusyError, UsageError
-from edgejoule.findings.text import count, listed, size_text
-from edgejoule.store import Experiment, Store
-from edgejoule.study.study import Places, check_free, undisturbed
+
+if TYPE_CHECKING:
+    from edgejoule.store import Experiment
+    from edgejoule.study.study import Places
 
 
 @click.command(
@@ -52,6 +53,10 @@ def delete(
     Single runs are never deleted, flagged ones neither: a choice among results would bias the means. `edgejoule note`
     marks a run, and `edgejoule run SPEC --rerun-flagged` repeats flagged ones.
     """
+    from edgejoule.findings.text import count, listed, size_text
+    from edgejoule.store import Store
+    from edgejoule.study.study import Places, undisturbed
+
     if snapshots and experiments:
         raise UsageError("--snapshots: deletes loaded databases and no experiment; leave the experiments out")
     if snapshots:
@@ -93,6 +98,10 @@ def delete(
 
 def _delete_snapshots(places: Places, yes: bool, as_json: bool) -> None:
     """Deletes all loaded databases of these places. Raises BusyError, StoreError."""
+    from edgejoule.databases.snapshots import Snapshots
+    from edgejoule.findings.text import count, size_text
+    from edgejoule.study.study import check_free, undisturbed
+
     kept = Snapshots(places.snapshots)
     sizes = kept.sizes()
     what = f"{count(len(sizes), 'loaded database')} ({size_text(sum(sizes.values()))}) in {near(places.snapshots)}"
@@ -110,6 +119,8 @@ def _delete_snapshots(places: Places, yes: bool, as_json: bool) -> None:
 
 
 def _check_idle(store: Path) -> None:
+    from edgejoule.study.study import Places, undisturbed
+
     try:
         with undisturbed(Places.beside(store)):
             pass
@@ -122,6 +133,8 @@ def _busy(store: Path) -> BusyError:
 
 
 def _lines(chosen: Sequence[Experiment], sizes: dict[int, int]) -> list[str]:
+    from edgejoule.findings.text import size_text
+
     return [f"{e.name} ({e.id}): {e.begun}, {e.progress}, {size_text(sizes[e.id])}" for e in chosen]
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from edgejoule.cli.common import Number, console, echo_json, json_option
-from edgejoule.cli.layout import print_rows
-from edgejoule.doctor import Examination, examine
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from edgejoule.doctor import Examination
 
 
 @click.command(
@@ -41,6 +44,10 @@ def doctor(data: Path, seconds: float, as_json: bool) -> None:
     Prints facts about the machine and the changes that would make its figures more reliable. Writes a scratch file of
     at most 64 MiB and removes it; changes nothing else.
     """
+    from rich.text import Text
+
+    from edgejoule.doctor import examine
+
     examination = examine(data, seconds)
     if as_json:
         echo_json(examination.to_json())
@@ -62,6 +69,10 @@ def _name(name: str) -> str:
 
 def _print_facts(out: Console, examination: Examination) -> None:
     """Prints a row for each known fact, and one for all that are not known."""
+    from rich.text import Text
+
+    from edgejoule.cli.layout import print_rows
+
     known = [fact for fact in examination.facts if fact.why is None]
     unknown = [fact for fact in examination.facts if fact.why is not None]
     rows: list[tuple[str | Text, ...]] = []

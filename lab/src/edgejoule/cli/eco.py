@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from edgejoule.cli.common import CommandsOnDemand, OnDemand
-from edgejoule.experiment.read import TRIAL
+from edgejoule.experiment.removed import TRIAL
 
 _EPILOG = """\b
 Examples:

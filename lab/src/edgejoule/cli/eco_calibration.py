@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from edgejoule.eco import calibration as eco_calibration
 from edgejoule.errors import StoreError
 
 _EPILOG = """\b
@@ -27,6 +26,8 @@ def calibration(measured: Path, out: Path | None) -> None:
     relative errors, with no cost below 0. The scatter of rounds and observations goes to standard error and into the
     file.
     """
+    from edgejoule.eco import calibration as eco_calibration
+
     content = eco_calibration.read_measured(measured)
     for line in eco_calibration.scatter(content):
         click.echo(line, err=True)

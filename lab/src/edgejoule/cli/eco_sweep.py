@@ -8,15 +8,17 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from edgejoule.cli.common import stop_in_order
-from edgejoule.eco import sweep as sweeps
-from edgejoule.eco.pictures import draw, load_matplotlib
 from edgejoule.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from edgejoule.eco import sweep as sweeps
 
 _EPILOG = """\b
 Examples:
@@ -65,6 +67,9 @@ def sweep(
     and a row "total" for all servers, and the pictures that the file declares. A combination with stored results is
     skipped, so a sweep continues after an interruption or with more levels.
     """
+    from edgejoule.eco import sweep as sweeps
+    from edgejoule.eco.pictures import draw, load_matplotlib
+
     stop_in_order()
     sweep = sweeps.read_sweep(spec)
     folder = output or Path("results/eco-sweeps") / sweep.name
@@ -112,6 +117,9 @@ def _missing(sweep: sweeps.Sweep, results: sweeps.Results, folder: Path) -> int:
 
 
 def _progress() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     return Progress(
         TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeRemainingColumn(),
         console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty(),

@@ -171,7 +171,7 @@ class Exec:
 
     def run(self) -> None:
         """Runs what the options request."""
-        from edgejoule.cli.run import meter_choice
+        from edgejoule.cli.run_study import meter_choice
         from edgejoule.exec.spec import spec_text
         from edgejoule.experiment.read import spec_of_text
         from edgejoule.study.study import Places, check_free
@@ -245,7 +245,7 @@ class Exec:
     def _measure(self, spec: Any, text: str, choice: Any) -> None:
         """Run the experiment and show it."""
         from edgejoule.cli.exec_progress import ExecProgress
-        from edgejoule.cli.run import min_ratio_of
+        from edgejoule.cli.run_study import min_ratio_of
         from edgejoule.databases.checks import check_plan, not_here
         from edgejoule.experiment.plan import make_plan
         from edgejoule.findings import find

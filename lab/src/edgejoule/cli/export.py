@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from edgejoule.cli.common import store_option
 from edgejoule.errors import StoreError, UsageError
-from edgejoule.export.bundle import write_bundle
-from edgejoule.export.parquet import write_runs, write_samples
-from edgejoule.export.runs_table import runs_csv, runs_table
-from edgejoule.meters.base import sample_record
 from edgejoule.output_files import check_output, whole_file
-from edgejoule.store import Experiment, Run, Store
 from edgejoule.unusable_files import reason
+
+if TYPE_CHECKING:
+    from edgejoule.store import Experiment, Run, Store
 
 
 @click.command(
@@ -81,6 +80,9 @@ def export(
     them. A missing value is an empty cell, in Parquet null. Tables have the attempts that count; JSON lines and bundles
     have all attempts.
     """
+    from edgejoule.export.bundle import write_bundle
+    from edgejoule.store import Store
+
     if bundle is not None and (output is not None or bundle.suffix != ".zip"):
         raise UsageError(f"--bundle {bundle}: expected the name of a .zip file, and no -o beside it")
     if parquet is not None and (output is not None or bundle is not None or form in ("csv", "jsonl", "events")):
@@ -110,6 +112,8 @@ def export(
 
 
 def _text(store: Store, experiment: Experiment, runs: list[Run], form: str) -> str:
+    from edgejoule.export.runs_table import runs_csv, runs_table
+
     if form == "csv":
         return runs_csv(runs_table(experiment, runs))
     if form == "jsonl":
@@ -125,6 +129,9 @@ def _records(store: Store, experiment: Experiment, runs: list[Run]) -> Iterable[
 
 
 def _write_parquet(store: Store, experiment: Experiment, runs: list[Run], target: Path, *, samples: bool) -> None:
+    from edgejoule.export.parquet import write_runs, write_samples
+    from edgejoule.export.runs_table import runs_table
+
     if samples:
         write_samples(store, experiment, runs, target)
     else:
@@ -132,6 +139,8 @@ def _write_parquet(store: Store, experiment: Experiment, runs: list[Run], target
 
 
 def _samples(store: Store, runs: list[Run]) -> Iterable[str]:
+    from edgejoule.meters.base import sample_record
+
     for run in runs:
         for trace in store.data(run).traces:
             which = {"run": run.run_index + 1, "attempt": run.attempt + 1}

@@ -8,10 +8,8 @@ from pathlib import Path
 import click
 
 from edgejoule.cli.common import console, echo_json, json_option, store_option
-from edgejoule.cli.import_trace import IntervalOptions, detach_trace, import_trace, interval_options
+from edgejoule.cli.interval_options import IntervalOptions, interval_options
 from edgejoule.cli.recording_options import RecordingOptions, recording_options
-from edgejoule.export.bundle import import_bundle
-from edgejoule.store import Store
 
 
 @click.command(
@@ -48,6 +46,8 @@ def import_(
     experiment, as one more meter. To place a run in the trace, import uses its marker bursts (timing.marker = true),
     clock exchanges with the recorder's host (meter.clocks), or the recorder's wall clock (--clock-within).
     """
+    from edgejoule.cli.import_trace import detach_trace, import_trace
+
     if intervals.detach is not None:
         if file is not None:
             raise click.UsageError("--detach takes no FILE")
@@ -61,6 +61,9 @@ def import_(
 
 
 def _take_bundle(bundle: Path, store: Path, as_json: bool) -> None:
+    from edgejoule.export.bundle import import_bundle
+    from edgejoule.store import Store
+
     number = import_bundle(bundle, store)
     with Store.open(store) as opened:
         imported = opened.find(str(number))

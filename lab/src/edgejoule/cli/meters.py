@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.markdown import Markdown
 
 from edgejoule.cli.common import Options, console, echo_json, json_option, meter_option
-from edgejoule.cli.layout import print_rows
-from edgejoule.energy import comparison_min_ratio
 from edgejoule.errors import MeterError, UsageError
-from edgejoule.meters.base import Channel, Method
-from edgejoule.meters.discovery import GROUP, Candidate, Choice, choose_from, discover
-from edgejoule.meters.setting_up import setting_up
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from edgejoule.meters.base import Channel
+    from edgejoule.meters.discovery import Candidate, Choice
 
 
 @click.command(
@@ -34,11 +34,14 @@ from edgejoule.meters.setting_up import setting_up
 @json_option
 def meters(profile: str | None, setup_of: str | None, meter_options: Options, as_json: bool) -> None:
     """List the meters, in the order in which a study prefers them."""
+    from edgejoule.energy import comparison_min_ratio
+    from edgejoule.meters.base import Method
+
     if setup_of is not None:
         _show_setup(setup_of, as_json)
         return
     options = meter_options | ({"board-profile": {"profile": profile}} if profile else {})
-    candidates = discover(options=options)
+    candidates = discovered(options)
     choice = _choice(candidates)
     if as_json:
         echo_json(_as_json(candidates, choice))
@@ -62,6 +65,11 @@ def meters(profile: str | None, setup_of: str | None, meter_options: Options, as
 
 def _show_setup(name: str, as_json: bool) -> None:
     """Shows how one meter is connected, and its present state on this machine."""
+    from rich.markdown import Markdown
+
+    from edgejoule.meters.discovery import GROUP, discover
+    from edgejoule.meters.setting_up import setting_up
+
     plugins = {plugin.name: plugin for plugin in entry_points(group=GROUP)}
     if name not in plugins:
         raise UsageError(f"no meter is called {name!r}; known: {', '.join(sorted(plugins)) or 'none'}")
@@ -83,7 +91,16 @@ def _show_setup(name: str, as_json: bool) -> None:
         out.print(Markdown(instructions) if out.is_terminal else instructions, markup=False)
 
 
+def discovered(options: Options) -> list[Candidate]:
+    """Returns every meter, the best first."""
+    from edgejoule.meters.discovery import discover
+
+    return discover(options=options)
+
+
 def _choice(candidates: list[Candidate]) -> Choice | None:
+    from edgejoule.meters.discovery import choose_from
+
     try:
         return choose_from(candidates)
     except MeterError:
@@ -99,6 +116,8 @@ def _channels(choice: Choice) -> list[Channel]:
 
 
 def _print_list(out: Console, candidates: list[Candidate], choice: Choice | None) -> None:
+    from edgejoule.cli.layout import print_rows
+
     rows = []
     for candidate in candidates:
         taken = choice is not None and candidate.meter is choice.meter

@@ -11,7 +11,6 @@ import click
 
 from edgejoule.cli.common import console, echo_json, json_option, store_option
 from edgejoule.errors import UsageError
-from edgejoule.store import AUTHOR_LENGTH_MAX, TEXT_LENGTH_MAX, Store, check_text
 
 
 @click.command(
@@ -43,6 +42,8 @@ def note(
     EXPERIMENT is an id, a name or latest. Without TEXT the notes are listed. `show`, the report and a bundle have the
     notes with their time and author.
     """
+    from edgejoule.store import Store
+
     if remove is not None and (text is not None or run_number is not None):
         raise UsageError("--remove K: takes the number of a note in the list alone, without TEXT and --run")
     with Store.open(store) as opened:
@@ -71,6 +72,8 @@ def note(
 
 
 def _check(text: str, author: str) -> None:
+    from edgejoule.store import AUTHOR_LENGTH_MAX, TEXT_LENGTH_MAX, check_text
+
     if not text.strip():
         raise UsageError("TEXT: is empty; without TEXT the notes are listed, --remove K removes one")
     check_text("TEXT", text, TEXT_LENGTH_MAX)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.padding import Padding
-from rich.text import Text
 
 from edgejoule.cli.common import console, echo_json, json_option, store_option
 from edgejoule.errors import StoreError
-from edgejoule.export.bundle import bundle_store
-from edgejoule.findings import Answer, Findings, find
-from edgejoule.findings.text import count
 from edgejoule.output_files import check_output, whole_file
-from edgejoule.report import build
-from edgejoule.store import Experiment, Store
 from edgejoule.unusable_files import reason
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from edgejoule.findings import Answer, Findings
+    from edgejoule.store import Experiment, Store
 
 ROWS_MAX = 6  # more conditions are read in the report
 
@@ -44,6 +43,10 @@ def report(experiment: str, output: Path | None, store: Path, as_json: bool) -> 
 
     EXPERIMENT is an id, a name, latest (the default) or a bundle's FILE.zip. The report opens without a network.
     """
+    from edgejoule.export.bundle import bundle_store
+    from edgejoule.findings import find
+    from edgejoule.store import Store
+
     bundle = Path(experiment) if experiment.endswith(".zip") else None
     if output is not None:
         check_output("-o", output, bundle or store)
@@ -62,6 +65,8 @@ def report(experiment: str, output: Path | None, store: Path, as_json: bool) -> 
 
 def write_report(store: Store, experiment: Experiment, findings: Findings, target: Path) -> None:
     """Writes the HTML file; on failure the old file stays. Raises StoreError when it cannot be written."""
+    from edgejoule.report import build
+
     text = build(store, experiment, findings)
     try:
         with whole_file(target) as file:
@@ -75,6 +80,8 @@ def write_report(store: Store, experiment: Experiment, findings: Findings, targe
 
 def print_end(out: Console, findings: Findings, target: Path) -> None:
     """Prints the answer, the number of caveats, and the report's path as the last line."""
+    from edgejoule.findings.text import count
+
     print_answer(out, findings.answer)
     if findings.caveats:
         out.print(f"{count(len(findings.caveats), 'caveat')}: `edgejoule show` and the report have them", markup=False)
@@ -83,6 +90,9 @@ def print_end(out: Console, findings: Findings, target: Path) -> None:
 
 def print_answer(out: Console, answer: Answer) -> None:
     """Prints the headline, and a line for each condition if they are few."""
+    from rich.padding import Padding
+    from rich.text import Text
+
     out.print(Text(answer.headline, style="bold"))
     if not 1 < len(answer.rows) <= ROWS_MAX:
         return
@@ -92,6 +102,8 @@ def print_answer(out: Console, answer: Answer) -> None:
 
 def print_details(out: Console, findings: Findings) -> None:
     """Prints a line per factor and interaction, a line per condition, caveats."""
+    from rich.text import Text
+
     for effect in findings.effects if len(findings.effects) > 1 else ():
         out.print(Text.assemble((effect.lead, "bold"), ": ", effect.text))
     for statement in findings.verdict:

@@ -5,22 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
 from edgejoule.cli.common import console, echo_json, json_option, messages, near, store_option
-from edgejoule.cli.layout import print_rows, print_wrapped
-from edgejoule.cli.report import print_answer, print_details
-from edgejoule.cli.table_text import is_narrow, print_bare, print_omitted, print_table
-from edgejoule.databases.snapshots import Snapshots
-from edgejoule.experiment.command import shown
-from edgejoule.findings import experiments, find, run_tables, tables
-from edgejoule.findings.facts import circumstances
-from edgejoule.findings.table import Table
-from edgejoule.findings.text import count, size_text
-from edgejoule.store import Experiment, Run, SeveralError, Store
-from edgejoule.study.study import Places
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from edgejoule.findings import run_tables
+    from edgejoule.findings.table import Table
+    from edgejoule.store import Experiment, Run
 
 
 @click.command(
@@ -37,6 +33,12 @@ def list_(store: Path, as_json: bool) -> None:
 
     A last line, on standard error, has the size of the loaded databases that `edgejoule run` keeps beside the store.
     """
+    from edgejoule.cli.layout import print_wrapped
+    from edgejoule.databases.snapshots import Snapshots
+    from edgejoule.findings.text import count, size_text
+    from edgejoule.store import Store
+    from edgejoule.study.study import Places
+
     with Store.open(store) as opened:
         stored = opened.experiments()
         notes = [len(opened.notes(e.id)) for e in stored]
@@ -55,6 +57,10 @@ def list_(store: Path, as_json: bool) -> None:
 
 def _print_experiments(out: Console, stored: Sequence[Experiment], notes: Sequence[int]) -> None:
     """Prints a table, or where it does not fit two lines per experiment."""
+    from edgejoule.cli.layout import print_wrapped
+    from edgejoule.cli.table_text import is_narrow, print_bare
+    from edgejoule.findings import experiments
+
     table = experiments.table(stored, notes)
     if not is_narrow(out, table):
         print_bare(out, table)
@@ -94,6 +100,11 @@ def show(experiment: str, run_number: int | None, store: Path, as_json: bool) ->
 
     EXPERIMENT is an id, a name or latest (the default). If several experiments have the name, show lists them.
     """
+    from edgejoule.cli.layout import print_wrapped
+    from edgejoule.cli.report import print_answer, print_details
+    from edgejoule.findings import experiments, find, tables
+    from edgejoule.store import SeveralError, Store
+
     with Store.open(store) as opened:
         try:
             stored = opened.find(experiment)
@@ -151,6 +162,8 @@ def _first_sentence(text: str) -> str:
 
 def _print_list(out: Console, table: Table) -> None:
     """Prints a table and the names of the columns that do not fit."""
+    from edgejoule.cli.table_text import print_bare, print_omitted
+
     if omitted := print_bare(out, table):
         out.print()
         print_omitted(out, omitted)
@@ -158,6 +171,8 @@ def _print_list(out: Console, table: Table) -> None:
 
 def _print_flags(out: Console, runs: Sequence[Run]) -> None:
     """Prints the cause of every failure and every flag in full."""
+    from edgejoule.cli.layout import print_rows
+
     rows = []
     for run in runs:
         texts = [*([run.cause] if run.cause else []), *run.flags]
@@ -168,6 +183,12 @@ def _print_flags(out: Console, runs: Sequence[Run]) -> None:
 
 
 def _print_run(run: Run, events: list[object]) -> None:
+    from edgejoule.cli.layout import print_wrapped
+    from edgejoule.cli.table_text import print_table
+    from edgejoule.experiment.command import shown
+    from edgejoule.findings.facts import circumstances
+    from edgejoule.findings.text import count
+
     out = console()
     print_wrapped(
         out,
@@ -196,6 +217,10 @@ def _print_run(run: Run, events: list[object]) -> None:
 
 def _print_responses(out: Console, run: Run) -> None:
     """Prints a table, or where it does not fit a line per response."""
+    from edgejoule.cli.layout import print_wrapped
+    from edgejoule.cli.table_text import is_narrow, print_bare
+    from edgejoule.findings import run_tables
+
     section = run_tables.responses(run)
     if is_narrow(out, section.table):
         for line in run_tables.responses_in_lines(run):
@@ -207,6 +232,8 @@ def _print_responses(out: Console, run: Run) -> None:
 
 
 def _run_tables(run: Run) -> Iterator[run_tables.RunTable]:
+    from edgejoule.findings import run_tables
+
     if "baselines" in run.facts:
         yield run_tables.baselines(run)
     if run.facts.get("phases"):

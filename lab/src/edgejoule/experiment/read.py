@@ -28,17 +28,11 @@ from edgejoule.experiment.command import (
 from edgejoule.experiment.complaints import complaints
 from edgejoule.experiment.inlined import with_properties
 from edgejoule.experiment.model import COMMAND_TAG, PROPERTIES_TAG, Spec, tables_of
+from edgejoule.experiment.removed import TRIAL
 from edgejoule.experiment.settings import SettingsError
 from edgejoule.experiment.spec_files import MergedSpec, SpecFile, spec_file, spec_files, split_setting
 from edgejoule.experiment.workload_files import find_workload_file, read_workload_file
 from edgejoule.validation_text import expectation
-
-#: What replaces `edgejoule eco trial`.
-TRIAL = (
-    "it is an ordinary study now, `edgejoule run experiments/eco-real` (root); of its options `--rounds N` is "
-    "`--set design.replications=N`, `--duration S` is `--set fixed.duration_s=S`, `--out` is `--store`. CHANGELOG, "
-    "Removed, has the others"
-)
 
 
 @dataclass(frozen=True)
