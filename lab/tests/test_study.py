@@ -24,6 +24,7 @@ from typing import Any
 import jsonschema
 import pytest
 from command_line import edgejoule
+from small_disk import small_disk
 
 from edgejoule.databases import checks
 from edgejoule.databases import driver as databases
@@ -648,10 +649,7 @@ def test_a_memory_limit_keeps_the_ratio_of_data_to_memory(bench_on_disk: Bench) 
 
 @pytest.mark.root
 def test_a_full_disk_ends_the_study_and_keeps_what_was_stored(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(disk)], check=True)
-    try:
+    with small_disk(tmp_path / "disk", 24) as disk:
         bench = Bench(disk)
         finished(bench("run", "experiment.toml", "--set", "design.replications=1"))
         before = bench.finished()
@@ -665,8 +663,6 @@ def test_a_full_disk_ends_the_study_and_keeps_what_was_stored(tmp_path: Path) ->
             first = store.experiments()[0]
             runs = {r.run_index: (r.id, r.started_realtime_ns, r.responses) for r in store.runs(first.id)}
         assert runs == before
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_the_driver_takes_every_property_a_spec_may_name() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from small_disk import small_disk
 
 from edgejoule.database_servers import postgres
 
@@ -140,21 +141,16 @@ def test_a_study_that_is_killed_takes_its_server_with_it(tmp_path: Path) -> None
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "edgejoule-test", folder], check=True)
-    try:
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", 12) as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
 
 
 @pytest.mark.root
-def test_a_full_disk_is_the_cause(tmp_path: Path, small_disk: Path) -> None:
+def test_a_full_disk_is_the_cause(tmp_path: Path, disk: Path) -> None:
     study = Study(
         tmp_path, "redis",
-        fixed=f'data_path = "{small_disk}"\n"redis.persistence" = "aof-always"\n'
+        fixed=f'data_path = "{disk}"\n"redis.persistence" = "aof-always"\n'
         '"redis.conf.auto-aof-rewrite-percentage" = 0',
     )  # fmt: skip
     code, said = study.run("--set", "fixed.operationcount=100000", "--set", "fixed.writeallfields=true")
@@ -162,14 +158,14 @@ def test_a_full_disk_is_the_cause(tmp_path: Path, small_disk: Path) -> None:
     (run,) = study.runs()
     assert run.status == "failed"
     assert str(run.cause).startswith("redis ended with code 1")
-    assert f"the file system of {small_disk}" in str(run.cause)
+    assert f"the file system of {disk}" in str(run.cause)
     assert "AOF write error" in str(run.cause)
     assert study.left() == []
 
 
 @pytest.mark.root
-def test_no_room_for_a_loaded_database_fails_its_runs_and_the_plan_continues(tmp_path: Path, small_disk: Path) -> None:
-    study = Study(tmp_path, "postgres", fixed=f'data_path = "{small_disk}"')
+def test_no_room_for_a_loaded_database_fails_its_runs_and_the_plan_continues(tmp_path: Path, disk: Path) -> None:
+    study = Study(tmp_path, "postgres", fixed=f'data_path = "{disk}"')
     code, said = study.run("--keep-going", "--set", "design.replications=2")
     assert code == 1, said
     runs = study.runs()

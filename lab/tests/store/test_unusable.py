@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from command_line import edgejoule
+from small_disk import small_disk
 from small_store import finished, small_spec, with_experiment
 
 from edgejoule.export.bundle import write_bundle
@@ -29,16 +30,6 @@ def files_end_at(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@contextlib.contextmanager
-def mounted(folder: Path) -> Iterator[Path]:
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "edgejoule-test", folder], check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 def fill(folder: Path, free: int = 0) -> Path:
@@ -108,7 +99,7 @@ def test_a_deletion_is_complete_where_the_file_cannot_be_made_smaller(tmp_path: 
 
 @pytest.mark.root
 def test_on_a_full_file_system(tmp_path: Path) -> None:
-    with mounted(tmp_path / "disk") as disk:
+    with small_disk(tmp_path / "disk", 2) as disk:
         path = two_experiments(disk)
         with Store.open(path) as store:
             write_bundle(path, store.find("1"), tmp_path / "one.zip")
@@ -135,7 +126,7 @@ def test_on_a_full_file_system(tmp_path: Path) -> None:
 
 @pytest.mark.root
 def test_on_a_read_only_file_system(tmp_path: Path) -> None:
-    with mounted(tmp_path / "disk") as disk:
+    with small_disk(tmp_path / "disk", 2) as disk:
         two_experiments(disk)
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
         protected = f"the file system of {disk} is read-only; mount it for writing, or use a copy elsewhere"
