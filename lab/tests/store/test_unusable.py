@@ -154,6 +154,9 @@ def test_without_the_right_to_write(tmp_path: Path) -> None:
 
     path.chmod(0o444)
     try:
+        done = run("exec", "--meter", "board-profile", "true")
+        assert "s.db: cannot be opened as a store: you have no right to read and write it" in done.stderr
+        assert left(path) == [1, 2]
         assert "s.db: cannot be written, nothing was changed: you have no right to" in run("note", "1", "hello").stderr
         tmp_path.chmod(0o555)
         assert run("list").returncode == 0
