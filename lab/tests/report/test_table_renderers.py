@@ -72,6 +72,24 @@ def test_a_narrow_terminal_lacks_optional_columns_and_tears_no_figure() -> None:
     assert all(len(line.rstrip()) <= 44 for line in text.splitlines())
 
 
+def test_a_table_that_does_not_fit_is_printed_as_records() -> None:
+    lines = printed(WIDE, 30).splitlines()
+    assert lines[:4] == [
+        "Pairs",
+        "database rocksdb, read; ratio",
+        "  of the other to the better",
+        "  1.07 to 1.84; squares",
+    ]
+    assert max(map(len, lines)) <= 30
+
+
+@pytest.mark.parametrize("width", range(16, 80, 3))
+def test_no_width_tears_a_figure_or_cuts_a_verdict(width: int) -> None:
+    text = printed(WIDE, width)
+    assert " ".join(text.split()).count("1.07 to 1.84") == 2
+    assert all(word in text.split() for word in ("rocksdb,", "same", "within", "margin"))
+
+
 def test_markup_is_plain_text_on_the_terminal() -> None:
     table = Table("[red]", ("y[J]", "[/b]"), (False, False), (("[bold]x", ""),))
     assert all(word in printed(table, 80) for word in ("[red]", "y[J]", "[/b]", "[bold]x"))

@@ -32,7 +32,16 @@ def test_a_number_has_plain_digits(value: float, digits: int, text: str) -> None
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, ""), (0.0, "0.000"), (10.0, "10.00"), (2034.4, "2034"), (1.2e9, "1,200,000,000"), (5.57e-5, "0.0000557")],
+    [
+        (None, ""),
+        (0.0, "0.000"),
+        (10.0, "10.00"),
+        (999.94, "999.9"),
+        (999.96, "1,000"),
+        (2034.4, "2,034"),
+        (1.2e9, "1,200,000,000"),
+        (5.57e-5, "0.0000557"),
+    ],
 )
 def test_a_figure_of_an_analysis_has_plain_digits(value: float | None, text: str) -> None:
     assert figure(value) == text

@@ -39,7 +39,7 @@ def print_analysis(out: Console, analysis: AnalysisResult) -> None:
     if len(analysis.pairs) <= _PAIRS_MAX:
         print_table(out, analysis_tables.pairs(analysis, analysis.pairs, TERMINAL, _pairs_caption(analysis)))
     else:
-        out.print(Text(f" {len(analysis.pairs)} pairs: shown with --json", style="dim"))
+        out.print(Text(f"{len(analysis.pairs):,} pairs: shown with --json", style="dim"))
         out.print()
     _print_extras(out, analysis)
     remarks = RichTable.grid(padding=(0, 1))
@@ -69,7 +69,7 @@ def _print_extras(out: Console, analysis: AnalysisResult) -> None:
         caption = f"Distribution of {response_text(analysis)}: shares of the values below"
         print_table(out, analysis_tables.quantiles(analysis, TERMINAL, caption))
     for line in _sentences(analysis):
-        out.print(Text(f" {line}"))
+        print_wrapped(out, line, indent=2)
     if _sentences(analysis):
         out.print()
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from edgejoule.cli.layout import fits, print_rows, print_wrapped
+from edgejoule.cli.layout import fits, print_records, print_rows, print_wrapped
 from edgejoule.findings.table import Cell, CellMark, CellRole, Table, pieces, plain
 from edgejoule.findings.text import listed
 
@@ -33,7 +33,21 @@ def print_table(out: Console, table: Table) -> None:
     """Prints caption, rows and note. Never breaks a figure; a narrow terminal omits the table's optional columns."""
     if out.width < _BARS_FROM:
         table = replace(table, rows=tuple(tuple(_without_bar(cell) for cell in row) for row in table.rows))
+    print_wrapped(out, table.caption, style="bold")
     kept = _fitting(table, out.width)
+    if _total(table, kept) > out.width:
+        undrawn = [i for i in range(len(table.columns)) if not table.drawn(i)]
+        rows = [[cell_text(row[i]) for i in undrawn] for row in table.rows]
+        print_records(out, [table.columns[i] for i in undrawn], rows)
+    else:
+        _print_columns(out, table, kept)
+        print_omitted(out, [heading for index, heading in enumerate(table.columns) if index not in kept])
+    if table.note:
+        print_wrapped(out, table.note, style="dim")
+    out.print()
+
+
+def _print_columns(out: Console, table: Table, kept: Sequence[int]) -> None:
     narrow = sum(_natural(table, index) for index in kept) > out.width
     shown = RichTable(
         box=box.SIMPLE_HEAD,
@@ -44,8 +58,7 @@ def print_table(out: Console, table: Table) -> None:
     for index in kept:
         heading, rigid = table.columns[index], _rigid(table, index)
         if narrow:
-            lines = textwrap.wrap(heading, max(_HEADING_MIN, _width(table, index)), break_long_words=False)
-            heading = "\n".join(lines)
+            heading = "\n".join(_heading_lines(table, index))
         right = table.numeric[index] and not table.drawn(index)
         least = None if rigid else _longest_word(table, index)
         shown.add_column(
@@ -53,12 +66,7 @@ def print_table(out: Console, table: Table) -> None:
         )
     for number, row in enumerate(table.rows):
         shown.add_row(*(cell_text(row[i]) for i in kept), style="bold" if number in table.seen else None)
-    print_wrapped(out, table.caption, style="bold")
     out.print(shown)
-    if table.note:
-        out.print(Text(f" {table.note}", style="dim"))
-    print_omitted(out, [heading for index, heading in enumerate(table.columns) if index not in kept])
-    out.print()
 
 
 def print_omitted(out: Console, headings: Sequence[str]) -> None:
@@ -88,9 +96,13 @@ def _fitting(table: Table, width: int) -> list[int]:
     """Returns the columns that fit: drops optional ones, the first of them first."""
     kept = list(range(len(table.columns)))
     for index in table.optional:
-        if sum(_least(table, i) for i in kept) > width:
+        if _total(table, kept) > width:
             kept.remove(index)
     return kept
+
+
+def _total(table: Table, kept: Sequence[int]) -> int:
+    return sum(_least(table, i) for i in kept)  # rich counts the padding behind the last column too
 
 
 def _without_bar(cell: Cell) -> Cell:
@@ -117,8 +129,13 @@ def _longest_word(table: Table, index: int) -> int:
 
 
 def _least(table: Table, index: int) -> int:
-    own = _width(table, index) if _rigid(table, index) else 0
-    return max(own, _longest_word(table, index)) + _PADDING
+    own = _width(table, index) if _rigid(table, index) else _longest_word(table, index)
+    return max(own, *map(len, _heading_lines(table, index))) + _PADDING
+
+
+def _heading_lines(table: Table, index: int) -> list[str]:
+    own = _width(table, index) if _rigid(table, index) else _longest_word(table, index)
+    return textwrap.wrap(table.columns[index], max(_HEADING_MIN, own), break_long_words=False) or [""]
 
 
 def _mark(mark: CellMark) -> Text:

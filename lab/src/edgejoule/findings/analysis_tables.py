@@ -138,7 +138,8 @@ def against_best(a: AnalysisResult, figures: Figures, caption: str, *, alone: st
     level = f"{100 * (1 - a.alpha):.4g} % interval{alone}"
     columns = ("cell", "ratio to the best other" if log else "difference from the best other", level, "best?")
     ordered = sorted(a.to_best, key=lambda best: _place(a, best))
-    return Table(caption, columns, (False, True, True, False), tuple(_best_row(b, figures, log=log) for b in ordered))
+    rows = tuple(_best_row(b, figures, log=log) for b in ordered)
+    return Table(caption, columns, (False, True, True, False), rows, optional=(2,))
 
 
 def _place(a: AnalysisResult, best: Best) -> tuple[int, float]:

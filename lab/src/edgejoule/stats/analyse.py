@@ -103,7 +103,10 @@ def _analyse_one(table: Columns, options: Options, merged: Sequence[str]) -> Ana
     factors = [factor for factor in factors if len(factor.levels) > 1]
     block = block if block and len(block.levels) > 1 else None
     if not factors:
-        raise DataError(f"{options.response}: a single group; no factor has two levels, so there is nothing to compare")
+        reason = f" ({'; '.join(dropped)})" if dropped else ""
+        raise DataError(
+            f"{options.response}: a single group; no factor has two levels, so there is nothing to compare{reason}"
+        )
     kept = {factor.name for factor in factors}
     chosen = tuple(name for name in options.compare if name in kept)
     if not chosen:

@@ -9,13 +9,13 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def figure(value: float | None) -> str:
-    """Formats four significant digits, and all digits of a number from 10,000; empty for None."""
+    """Formats four significant digits, and all digits of a number from 1,000; empty for None."""
     if value is None:
         return ""
-    if 9999.5 <= abs(value) < _PLAIN[1]:
+    if 999.95 <= abs(value) < _PLAIN[1]:
         return f"{value:,.0f}"
-    if 1e-4 <= abs(value) < 9999.5:
-        return f"{value:#.4g}".rstrip(".")
+    if 1e-4 <= abs(value) < 999.95:
+        return f"{value:#.4g}"
     return plain(value, 4) if value else "0.000"
 
 
