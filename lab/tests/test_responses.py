@@ -73,6 +73,7 @@ def test_a_share_has_no_unit_and_its_name_ends_so() -> None:
 #: Written by hand, not derived: the direction decides who wins a verdict.
 HIGHER_IS_BETTER = {"throughput_ops_s", "target_share", "bandwidth_mb_s"}
 ONLY_DESCRIBES = {
+    "cpu_cores", "cpu_utilisation",
     "power_mean_w", "power_idle_w", "power_quiet_w", "target_ops_s", "context_switches", "client_cpu_us_per_op",
     "client_cpu_share", "driver_share", "io_flushes_per_op", "device_flushes_per_op", "other_cpu_share",
     "other_read_bytes", "other_write_bytes", "reads_before_write_per_op", "syncs_per_write", "remote_compactions",
@@ -83,7 +84,7 @@ LOWER_IS_BETTER = {
     "rss_peak_mb", "server_rss_peak_mb", "process_read_bytes", "process_write_bytes", "device_read_bytes",
     "device_write_bytes", "io_reads_per_op", "io_writes_per_op", "io_read_bytes_per_op", "io_write_bytes_per_op",
     "device_reads_per_op", "device_writes_per_op", "device_write_amplification", "write_amplification", "data_bytes",
-    "power_net_w", "process_write_bytes_per_op", "device_write_bytes_per_op",
+    "power_net_w", "device_bytes", "process_write_bytes_per_op", "device_write_bytes_per_op",
     "stall_s", "remote_fallbacks", "remote_moved_bytes", "remote_wasted_s",
 }  # fmt: skip
 

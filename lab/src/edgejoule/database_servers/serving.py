@@ -24,8 +24,8 @@ _FULL_BYTES = 1 << 20
 @dataclass(frozen=True)
 class ServerUse:
     """Use of the server's processes from the first operation to the end of settling. None: unknown, as most values of
-    a server that the user runs. device_write_bytes: of the whole block device below its data. counted: clients'
-    operations since the server's start for the run, a warm-up's included, by the server's own names.
+    a server that the user runs. device_read_bytes, device_write_bytes: of the whole block device below its data.
+    counted: clients' operations since the server's start for the run, a warm-up's included, by the server's own names.
     """
 
     cpu_s: float | None
@@ -33,6 +33,7 @@ class ServerUse:
     rss_peak_bytes: int | None
     read_bytes: int | None
     write_bytes: int | None
+    device_read_bytes: int | None
     device_write_bytes: int | None
     counted: Mapping[str, int]
     started_s: float
@@ -65,7 +66,7 @@ class Serving:
         self._ended_client = False
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._at: dict[str, tuple[ServerUsage, int | None]] = {}
+        self._at: dict[str, tuple[ServerUsage, StorageCounters]] = {}
         self._reported_cpu_s: dict[str, float] = {}
         self._counted_before = self._counted()  # now: the client's first event arrives after its first operation
         self._thread.start()
@@ -74,7 +75,7 @@ class Serving:
         """Records the use at the begin of `active`, `active_end` or `settled`, which is now."""
         if moment in self._at:
             return
-        self._at[moment] = (self._usage(), StorageCounters.of(self.server.folder).write_bytes)
+        self._at[moment] = (self._usage(), StorageCounters.of(self.server.folder))
 
     def hear(self, event: Mapping[str, Any]) -> None:
         """Handles an event of the client."""
@@ -91,18 +92,19 @@ class Serving:
         """Returns the use of a run whose moments have all been marked and whose client has ended."""
         if not self.server.observed:
             cpu_s, cpu_active_s = (self._reported_cpu_s.get(moment) for moment in ("settled", "active_end"))
-            return ServerUse(cpu_s, cpu_active_s, None, None, None, None, {}, self._started_s)
-        (begin, device0), (active_end, _), (end, device1) = (
+            return ServerUse(cpu_s, cpu_active_s, None, None, None, None, None, {}, self._started_s)
+        (begin, storage_begin), (active_end, _), (end, storage_end) = (
             self._at[moment] for moment in ("active", "active_end", "settled")
         )
-        known = device0 is not None and device1 is not None
+        storage = storage_end.since(storage_begin)
         return ServerUse(
             cpu_s=end.cpu_s - begin.cpu_s,
             cpu_active_s=active_end.cpu_s - begin.cpu_s,
             rss_peak_bytes=self._peak_bytes,
             read_bytes=end.read_bytes - begin.read_bytes,
             write_bytes=end.write_bytes - begin.write_bytes,
-            device_write_bytes=(device1 or 0) - (device0 or 0) if known else None,
+            device_read_bytes=storage.read_bytes,
+            device_write_bytes=storage.write_bytes,
             counted={name: n - self._counted_before.get(name, 0) for name, n in self._counted().items()},
             started_s=self._started_s,
         )

@@ -69,6 +69,8 @@ def _fixed() -> list[Response]:
         Response("settled_s", "s", "settled time", low, less_shell),
         Response("cpu_s", "s", "CPU time", low, less_shell),
         Response("context_switches", "1", "context switches", none, amount),
+        Response("cpu_cores", "cores", "CPU cores in use", none, amount),
+        Response("cpu_utilisation", "1", "CPU utilisation of the whole machine", none, share),
         Response("cpu_us_per_op", "µs", "CPU time per operation", low, less_shell),
         Response("server_cpu_us_per_op", "µs", "CPU time of the server per operation", low, amount),
         Response("client_cpu_us_per_op", "µs", "CPU time of the server's client per operation", none, amount),
@@ -81,6 +83,7 @@ def _fixed() -> list[Response]:
         Response("process_write_bytes", "byte", "bytes the process wrote", low, amount),
         Response("device_read_bytes", "byte", "bytes read from the device", low, amount),
         Response("device_write_bytes", "byte", "bytes written to the device", low, amount),
+        Response("device_bytes", "byte", "bytes read from and written to the device", low, amount),
         Response("process_write_bytes_per_op", "byte", "bytes the process wrote, per operation", low, amount),
         Response("device_write_bytes_per_op", "byte", "bytes written to the device, per operation", low, amount),
         Response("io_reads_per_op", "1", "reads of the database's own, per operation", low, amount),
@@ -115,14 +118,16 @@ BASELINE_NET = {"idle": "energy_net_j", "quiet": "energy_net_quiet_j"}
 OTHER_PROGRAMS = {"cpu": "other_cpu_share", "read": "other_read_bytes", "write": "other_write_bytes"}
 OTHER_CPU_SHARE_MIN = 0.01  # of all CPUs: less than that no power reading shows
 
+READ_MODIFY_WRITE = "READ-MODIFY-WRITE"
 OPERATIONS = {
     "READ": "read",
     "UPDATE": "update",
     "INSERT": "insert",
     "SCAN": "scan",
-    "READ-MODIFY-WRITE": "read_modify_write",
+    READ_MODIFY_WRITE: "read_modify_write",
     "DELETE": "delete",
 }
+ALL_OPERATIONS = "ALL"
 _STATISTICS = {
     "mean": "mean", "p50": "median", "p95": "95th percentile", "p99": "99th percentile", "p999": "99.9th percentile",
 }  # fmt: skip
@@ -140,8 +145,14 @@ MODELLED_COMMAND_RESPONSES = ("cpu_s", "active_s", "energy_j")
 
 
 def latency_name(operation: str, measure: str, statistic: str) -> str:
-    """Returns the name of a latency response. measure: service (from its begin) or intended (from its due time)."""
-    return f"{OPERATIONS[operation]}_{_LATENCIES[measure][0]}_us_{statistic}"
+    """Returns the name of a latency response. operation: of OPERATIONS, or ALL_OPERATIONS. measure: service (from its
+    begin) or intended (from its due time).
+    """
+    return f"{_of_operation(operation)}{_LATENCIES[measure][0]}_us_{statistic}"
+
+
+def _of_operation(operation: str) -> str:
+    return "" if operation == ALL_OPERATIONS else f"{OPERATIONS[operation]}_"
 
 
 #: Responses that a study on a federation has of each server too, as NAME@SERVER; without it they are of all servers.
@@ -164,13 +175,17 @@ class Responses(dict[str, Response]):
         return replace(self[base], name=name, label=f"{self[base].label}, {server}")
 
 
+def _label_of(operation: str) -> str:
+    return "" if operation == ALL_OPERATIONS else f"{OPERATIONS[operation].replace('_', '-')} "
+
+
 RESPONSES: dict[str, Response] = Responses(
     {r.name: r for r in _fixed()}
     | {
         (name := latency_name(operation, measure, statistic)): Response(
-            name, "µs", f"{prefix.replace('_', '-')} {_LATENCIES[measure][1]}, {meaning}", Better.LOWER, Values.AMOUNT
+            name, "µs", f"{_label_of(operation)}{_LATENCIES[measure][1]}, {meaning}", Better.LOWER, Values.AMOUNT
         )
-        for operation, prefix in OPERATIONS.items()
+        for operation in (*OPERATIONS, ALL_OPERATIONS)
         for measure in _LATENCIES
         for statistic, meaning in _STATISTICS.items()
     }
@@ -206,7 +221,7 @@ def unit_text(unit: str) -> str:
 
 def is_latency(name: str) -> bool:
     """Is it the latency of an operation?"""
-    return "_latency_us_" in name
+    return "latency_us_" in name
 
 
 def reported_responses(declared: Sequence[str], known: Collection[str], *, modelled: bool) -> list[str]:

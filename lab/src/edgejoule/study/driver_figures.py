@@ -10,7 +10,7 @@ from edgejoule.databases.driver import Event
 from edgejoule.databases.system_under_test import system_of
 from edgejoule.dictionary.durability import broken_promise
 from edgejoule.dictionary.properties import CORE
-from edgejoule.dictionary.responses import OPERATIONS, latency_name
+from edgejoule.dictionary.responses import ALL_OPERATIONS, OPERATIONS, latency_name
 from edgejoule.errors import DatabaseError
 from edgejoule.experiment.failed_operations import failure_text
 from edgejoule.experiment.plan import PlannedRun
@@ -105,7 +105,13 @@ def driver_responses(t: Totals, served: ServerUse | None = None) -> list[Respons
     """
     if served:
         t = dataclasses.replace(
-            t, usage={**t.usage, **dict.fromkeys(_BYTES), "device_write_bytes": served.device_write_bytes}
+            t,
+            usage={
+                **t.usage,
+                **dict.fromkeys(_BYTES),
+                "device_read_bytes": served.device_read_bytes,
+                "device_write_bytes": served.device_write_bytes,
+            },
         )
     values: dict[str, float | None] = {
         "throughput_ops_s": t.operations / t.active_s,
@@ -114,9 +120,11 @@ def driver_responses(t: Totals, served: ServerUse | None = None) -> list[Respons
         "active_s": t.active_s / t.executions,
         "settled_s": t.settled_s / t.executions,
         "cpu_us_per_op": _cpu_us_per_op(t, served),
+        "cpu_cores": _cpu_cores(t, served),
         "bandwidth_mb_s": (t.payload_read_bytes + t.payload_write_bytes) / 1e6 / t.active_s,
         "rss_peak_mb": t.rss_peak_bytes / 1e6,
         **{name: None if (v := t.usage[name]) is None else v / t.executions for name in _BYTES},
+        "device_bytes": _device_bytes(t),
         "device_write_bytes_per_op": _per_operation(t, "device_write_bytes"),
         "data_bytes": t.data_bytes,
         **{name: value / t.executions for name, value in t.of_database.items()},
@@ -133,7 +141,7 @@ def driver_responses(t: Totals, served: ServerUse | None = None) -> list[Respons
             if t.payload_write_bytes and (written := t.usage[f"{by}_write_bytes"]) is not None:
                 values[name] = written / t.payload_write_bytes
     for (operation, measure, statistic), value in t.latency_us.items():
-        if operation in OPERATIONS:
+        if operation in (*OPERATIONS, ALL_OPERATIONS):
             values[latency_name(operation, measure, statistic)] = value
     return [response(name, value) for name, value in values.items()]
 
@@ -157,6 +165,17 @@ def _cpu_us_per_op(t: Totals, served: ServerUse | None) -> float | None:
         return None
     server_s = served.cpu_s if served else 0.0
     return None if server_s is None else ((user + system) / 1e3 + server_s * 1e6) / t.operations
+
+
+def _cpu_cores(t: Totals, served: ServerUse | None) -> float | None:
+    """Returns the run's CPU time over settled / its length: the number of CPU cores in use on average."""
+    per_operation = _cpu_us_per_op(t, served)
+    return None if per_operation is None else per_operation * t.operations / 1e6 / t.settled_s
+
+
+def _device_bytes(t: Totals) -> float | None:
+    read, written = t.usage["device_read_bytes"], t.usage["device_write_bytes"]
+    return None if read is None or written is None else (read + written) / t.executions
 
 
 def _of_server(t: Totals, served: ServerUse) -> dict[str, float | None]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from hdrh.histogram import HdrHistogram
 
 from edgejoule.databases.driver import Event
+from edgejoule.dictionary.responses import ALL_OPERATIONS, OPERATIONS, READ_MODIFY_WRITE
 from edgejoule.experiment.failed_operations import Cause, merged
 from edgejoule.store import Intervals, Latency
 
@@ -56,8 +57,8 @@ class Totals:
 
     io: requests at the adapter's I/O interface; empty if it has none. of_database: response -> a value that only some
     databases report. failures: operations that failed; no other figure includes them. incidents: what happened to the
-    server. latency_us: (operation, measure, statistic) -> µs, for mean, p50, p95, p99, p999 of service and intended
-    latency.
+    server. latency_us: (operation, measure, statistic) -> µs, for each operation and for ALL_OPERATIONS; mean, p50,
+    p95, p99, p999 of service and intended latency.
     """
 
     executions: int
@@ -180,7 +181,7 @@ def _of_database(ends: Sequence[Event]) -> dict[str, float]:
     return {response: value for response, value in result.items() if value is not None}
 
 
-_WRITES = ("UPDATE", "INSERT", "READ-MODIFY-WRITE", "DELETE")
+_WRITES = ("UPDATE", "INSERT", READ_MODIFY_WRITE, "DELETE")
 
 
 def _syncs_per_write(ends: Sequence[Event]) -> float | None:
@@ -215,8 +216,30 @@ def _latencies(ends: Sequence[Event]) -> tuple[list[Latency], dict[tuple[str, st
         hdr, summary = (parts[0]["hdr"], parts[0]) if len(parts) == 1 else _merged(parts)
         latencies.append(Latency(operation, measure, hdr))
         if summary["count"]:
-            figures |= {(operation, measure, s): summary[f"{s}_ns"] / 1e3 for s in ("mean", *_PERCENTILES)}
+            figures |= _in_us(operation, measure, summary)
+    for measure, parts in _of_all_operations(result).items():
+        figures |= _in_us(ALL_OPERATIONS, measure, parts[0] if len(parts) == 1 else _merged(parts)[1])
     return latencies, figures
+
+
+def _in_us(operation: str, measure: str, summary: Mapping[str, Any]) -> dict[tuple[str, str, str], float]:
+    return {(operation, measure, s): summary[f"{s}_ns"] / 1e3 for s in ("mean", *_PERCENTILES)}
+
+
+def _of_all_operations(
+    latencies: Mapping[tuple[str, str], list[Mapping[str, Any]]],
+) -> dict[str, list[Mapping[str, Any]]]:
+    """Returns the latencies of all operations by measure. None with read-modify-writes: their reads and updates are
+    counted once more as reads and updates.
+    """
+    used = {key: [p for p in parts if p["count"]] for key, parts in latencies.items() if key[0] in OPERATIONS}
+    if any(parts for (operation, _), parts in used.items() if operation == READ_MODIFY_WRITE):
+        return {}
+    result: dict[str, list[Mapping[str, Any]]] = {}
+    for (_, measure), parts in used.items():
+        if parts:
+            result.setdefault(measure, []).extend(parts)
+    return result
 
 
 def _merged(parts: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, float]]:

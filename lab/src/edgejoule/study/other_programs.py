@@ -216,7 +216,8 @@ class OtherPrograms:
     """What other programs and the run used between two readings. None: not measurable, why gives the reason.
 
     own_device: the run's files are on a device of its own, whose bytes are the run's alone. The bytes here are those of
-    the other devices, and beyond them a loop device's second count of the run's.
+    the other devices, and beyond them a loop device's second count of the run's. utilisation: share of the time of all
+    CPUs that was not idle, whoever used it.
     """
 
     seconds: float
@@ -229,6 +230,7 @@ class OtherPrograms:
     own_write_bytes: int | None
     why: str | None = None
     own_device: bool = False
+    utilisation: float | None = None
 
     @classmethod
     def unknown(cls, why: str) -> OtherPrograms:
@@ -252,7 +254,8 @@ class OtherPrograms:
         )
         share = others_s / (seconds * end.cpus)
         why = "the kernel or the permissions here do not show which process read and wrote what"
-        return cls(seconds, share, others_s, own_s, read, written, own_read, own_written, why)
+        utilisation = min(1.0, max(0.0, busy_s / (seconds * end.cpus)))
+        return cls(seconds, share, others_s, own_s, read, written, own_read, own_written, why, utilisation=utilisation)
 
     def exceeded(self) -> list[str]:
         """Returns those of cpu, read and write of which other programs used so much that the run's figures are
@@ -298,7 +301,8 @@ class OtherPrograms:
         """Returns the responses for the run record; amounts are per execution."""
         amounts = [None if n is None else n / executions for n in (self.read_bytes, self.write_bytes)]
         values = zip(OTHER_PROGRAMS.values(), (self.cpu_share, *amounts), strict=True)
-        return [response(name, value, missing=self.why) for name, value in values]
+        result = [response(name, value, missing=self.why) for name, value in values]
+        return [*result, response("cpu_utilisation", self.utilisation, missing=self.why)]
 
     def facts(self) -> dict[str, Any]:
         """Returns the facts for the run record."""
