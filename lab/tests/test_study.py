@@ -674,6 +674,7 @@ def test_the_driver_takes_every_property_a_spec_may_name() -> None:
         "dataintegrity": "false",
         "insertstart": "0",
         "keytype": "integer",
+        "update": "put",
         "zipfian.ranks": "records",
     }
     arguments = [w for n, kind in KINDS[CORE].items() for w in ("-p", f"{n}={special.get(n, values[kind])}")]
