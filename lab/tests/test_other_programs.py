@@ -162,11 +162,12 @@ def test_a_counter_that_cannot_be_read_is_missing_and_never_zero(machine, monkey
     assert responses["other_write_bytes"][0] is None
     assert "which process" in str(responses["other_write_bytes"][1])
     assert responses["other_cpu_share"][0] == pytest.approx(0.45)
+    assert responses["cpu_utilisation"][0] == pytest.approx(0.7)
 
 
 def test_without_counters_in_proc_everything_is_missing(tmp_path):
     result = OtherPrograms.between(read_counters(tmp_path, LAB), read_counters(tmp_path, LAB))
-    assert [r.value for r in result.responses(1)] == [None] * 3
+    assert [r.value for r in result.responses(1)] == [None] * 4
     assert result.flags() == []
 
 
