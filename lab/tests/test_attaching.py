@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from edgejoule.cli.import_trace import _messages, _Part, _runs_text
 from edgejoule.cli.main import main
 from edgejoule.clocks.alignment import Aligned
 from edgejoule.clocks.marker import pattern_ns
 from edgejoule.dictionary.responses import RESPONSES
+from edgejoule.energy import Energy
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import make_plan
 from edgejoule.findings import find
@@ -231,6 +233,15 @@ def test_what_is_attached_is_like_any_other_meters(tmp_path: Path, store: Path) 
     assert "timing" in shown.output
     samples = CliRunner().invoke(main, ["export", "--samples", "--store", str(store)]).output
     assert '"meter": "trace"' in samples
+
+
+def test_what_holds_for_several_runs_is_printed_once() -> None:
+    energy = Energy(1.0, Method.MEASURED, Domain.BOARD, 0, 1, 0.1, 1.0)
+    flags = (("gap",), ("gap",), ("gap", "late"))
+    parts = [_Part(f"run {i} active", energy, 9, 0, "tied", own) for i, own in enumerate(flags, 1)]
+    messages = {text: _runs_text(runs, 3) for text, runs in _messages(parts).items()}
+    assert messages == {"tied": "all 3 runs", "flag: gap": "all 3 runs", "flag: late": "run 3"}
+    assert _runs_text(["1", "3"], 3) == "runs 1 and 3"
 
 
 def test_a_bundle_has_the_trace_and_comes_back_to_the_same_bytes(tmp_path: Path, store: Path) -> None:

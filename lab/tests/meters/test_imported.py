@@ -361,6 +361,11 @@ def test_a_narrow_terminal_breaks_no_word_of_an_import(
     assert [word for word in lines.split() if word not in whole] == []
 
 
+def test_a_message_names_at_most_twelve_columns() -> None:
+    with pytest.raises(UsageError, match=r"There are: c0, .*, c11 and 28 more$"):
+        guess([f"c{i}" for i in range(40)], Mapping())
+
+
 def test_wall_clock_times_are_dates_for_people(tmp_path: Path) -> None:
     path = written(tmp_path, "time_s,power_w\n" + "".join(f"{1_767_225_600 + i},2\n" for i in range(20)))
     assert "from 2026-01-01 00:00:00 UTC" in ran(path, "--gain-rel", 0, "--offset-w", 0)[1]

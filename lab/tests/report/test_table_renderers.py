@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from edgejoule.cli.layout import print_rows, shared
-from edgejoule.cli.table_text import print_bare, print_table
+from edgejoule.cli.table_text import print_bare, print_omitted, print_table
 from edgejoule.findings.table import BREAK, CellMark, CellRole, Table, hole, plain, soft, strong
 from edgejoule.report.table_html import cell_html
 
@@ -133,3 +133,13 @@ def test_a_word_longer_than_its_column_breaks_at_a_dot() -> None:
     out = io.StringIO()
     print_rows(Console(file=out, width=26), (), [("workloads.read.readproportion", "0.5")])
     assert [line.rstrip() for line in out.getvalue().splitlines()] == ["workloads.read.        0.5", "readproportion"]
+
+
+def test_omitted_columns_with_commas_are_listed_with_semicolons() -> None:
+    out = io.StringIO()
+    print_omitted(Console(file=out, width=80), ["energy, settled\nJ", "active time\ns"])
+    print_omitted(Console(file=out, width=80), ["energy\nJ", "active time\ns", ""])
+    assert out.getvalue().splitlines() == [
+        "Not shown at 80 columns: energy, settled; active time.",
+        "Not shown at 80 columns: energy and active time.",
+    ]

@@ -212,14 +212,28 @@ def _print(file: Path, recorded: Recorded, parts: list[_Part]) -> None:
         if part.energy.renewal:
             print_wrapped(out, f"{part.name}: {part.energy.renewal.description}")
         for note in part.energy.notes:
-            print_wrapped(out, f"{part.name}: {note}")
+            if note not in part.flags:
+                print_wrapped(out, f"{part.name}: {note}")
     out.print()
-    for part in parts[::2]:
-        run = part.name.rsplit(" ", 1)[0]
+    for message, runs in _messages(parts[::2]).items():
+        print_wrapped(out, f"{_runs_text(runs, len(parts) // 2)}: {message}")
+
+
+def _messages(parts: Sequence[_Part]) -> dict[str, list[str]]:
+    """Returns how the trace is tied to the runs, and their flags, each with the runs' numbers. parts: one per run."""
+    messages: dict[str, list[str]] = {}
+    for part in parts:
         flags = [f"flag: {flag}" for flag in part.flags]
         shown = part.clock and not any(part.clock in flag for flag in flags)
-        for message in (*([part.clock] if shown else []), *flags):
-            print_wrapped(out, f"{run}: {message}")
+        for message in (*([part.clock] if part.clock and shown else []), *flags):
+            messages.setdefault(message, []).append(part.name.split()[1])
+    return messages
+
+
+def _runs_text(numbers: Sequence[str], total: int) -> str:
+    if len(numbers) == 1:
+        return f"run {numbers[0]}"
+    return f"all {total} runs" if len(numbers) == total else f"runs {listed(numbers)}"
 
 
 def _begin(recorded: Recorded) -> str:

@@ -72,7 +72,8 @@ def _print_columns(out: Console, table: Table, kept: Sequence[int]) -> None:
 def print_omitted(out: Console, headings: Sequence[str]) -> None:
     """Names the columns that are left out because the terminal is narrow."""
     if names := [heading.partition("\n")[0] for heading in headings if heading]:
-        print_wrapped(out, f"Not shown at {out.width} columns: {listed(names)}.", style="dim")
+        text = "; ".join(names) if any("," in name for name in names) else listed(names)
+        print_wrapped(out, f"Not shown at {out.width} columns: {text}.", style="dim")
 
 
 def is_narrow(out: Console, table: Table) -> bool:

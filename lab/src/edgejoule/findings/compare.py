@@ -165,7 +165,7 @@ def _parts(
             analysis = _within_range(analyse(table, name, factors, **asked), known)
             parts.append(AnalysisPart(where, analysis, None, _margins(table, name, analysis, ask)))
         except (DataError, UsageError) as error:
-            parts.append(AnalysisPart(where, None, str(error)))
+            parts.append(AnalysisPart(where, None, str(error).removeprefix(f"{name}: ")))
     return parts
 
 

@@ -24,6 +24,7 @@ SCALES = {
 }
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "iso": 1.0}
 _TIME = "time"
+_NAMED_MAX = 12  # columns that a message names
 _NAMES: dict[str, tuple[str, ...]] = {
     _TIME: ("time", "timestamp", "t", "date", "datetime", "elapsed"),
     Role.POWER: ("power", "p", "watt", "watts"),
@@ -58,6 +59,11 @@ class Mapping:
     mean: bool = False
 
 
+def _listed(header: Sequence[str]) -> str:
+    more = len(header) - _NAMED_MAX
+    return f"{', '.join(header[:_NAMED_MAX])}{f' and {more} more' if more > 0 else ''}"
+
+
 def guess(header: Sequence[str], given: Mapping, first: Sequence[str] = (), *, live: bool = False) -> Mapping:
     """Fills the gaps of the named mapping from the header, and from the first line of data if there is one.
 
@@ -65,11 +71,11 @@ def guess(header: Sequence[str], given: Mapping, first: Sequence[str] = (), *, l
     """
     for column in (given.time, *given.roles.values()):
         if column is not None and column.name not in header:
-            raise UsageError(f"no column is called {column.name!r}; there are: {', '.join(header)}")
+            raise UsageError(f"no column is called {column.name!r}; there are: {_listed(header)}")
     time = given.time or _named(header, _TIME)
     if time is None:
         option = 'time = "COLUMN:UNIT"' if live else "--time COLUMN --time-unit UNIT"
-        raise UsageError(f"no column is recognised as a time; name it: {option}. There are: {', '.join(header)}")
+        raise UsageError(f"no column is recognised as a time; name it: {option}. There are: {_listed(header)}")
     result = replace(given, time=time)
     if not given.roles or set(given.roles) in ({Role.VOLTAGE}, {Role.CURRENT}):
         result = _filled(header, result)
@@ -101,7 +107,7 @@ def _filled(header: Sequence[str], mapping: Mapping) -> Mapping:
 
 
 def _check(mapping: Mapping, header: Sequence[str]) -> None:
-    there = f"There are: {', '.join(header)}"
+    there = f"There are: {_listed(header)}"
     roles = set(mapping.roles)
     if Role.VOLTAGE in roles and mapping.voltage_v is not None:
         column = mapping.roles[Role.VOLTAGE].name
