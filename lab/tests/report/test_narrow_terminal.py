@@ -93,3 +93,9 @@ def test_the_lines_of_a_text_are_indented_behind_its_lead() -> None:
     out = io.StringIO()
     print_wrapped(Console(file=out, width=12), "one two three four", "7  ")
     assert out.getvalue().splitlines() == ["7  one two", "   three", "   four"]
+
+
+def test_a_text_that_fits_is_printed_as_it_is() -> None:
+    out = io.StringIO()
+    print_wrapped(Console(file=out, width=40), "column 'a  b' has two blanks", "  ")
+    assert out.getvalue() == "  column 'a  b' has two blanks\n"

@@ -94,6 +94,9 @@ def print_wrapped(out: Console, text: str, lead: str = "", indent: int | None = 
     """Prints a text behind its lead. The other lines are indented, by default as far as the lead is long. A word breaks
     only if it is wider than a line, and a path then at its slashes.
     """
+    if "\n" not in text and len(lead) + len(text) <= out.width:
+        out.print(Text(lead + text, style=style))
+        return
     indent = len(lead) if indent is None else indent
     lines: list[str] = []
     line, room = lead, out.width - indent
