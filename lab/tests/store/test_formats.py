@@ -15,14 +15,22 @@ from edgejoule.store import SCHEMA_VERSION, Store
 from edgejoule.store.catalogue import APPLICATION_ID
 from edgejoule.store.formats import upgrade
 
-WRITTEN = Path(__file__).parents[1] / "data/written-before/store.db.gz"
+WRITTEN = Path(__file__).parents[1] / "data/written-before"
 
 
 @pytest.fixture
 def old_store(tmp_path: Path) -> Path:
     path = tmp_path / "store.db"
-    path.write_bytes(gzip.decompress(WRITTEN.read_bytes()))
+    path.write_bytes(gzip.decompress((WRITTEN / "store.db.gz").read_bytes()))
     assert version_of(path) == 5
+    return path
+
+
+@pytest.fixture
+def store_of_6(tmp_path: Path) -> Path:
+    path = tmp_path / "store-6.db"
+    path.write_bytes(gzip.decompress((WRITTEN / "store-6.db.gz").read_bytes()))
+    assert version_of(path) == 6
     return path
 
 
@@ -45,13 +53,35 @@ def test_a_store_of_format_5_keeps_every_row_and_takes_notes(old_store: Path) ->
         assert store.notes(experiment.id) == []
         store.add_note(experiment.id, "heating was on", "")
         assert [note.text for note in store.notes(experiment.id)] == ["heating was on"]
-    assert version_of(old_store) == SCHEMA_VERSION
     assert rows_of(old_store) == before
-    with sqlite3.connect(old_store) as db:
+    assert_is_like_a_new_store(old_store)
+
+
+def test_a_store_of_format_6_keeps_its_notes_and_takes_runs_that_are_not_here(store_of_6: Path) -> None:
+    before = rows_of(store_of_6)
+    with Store.open(store_of_6) as store:
+        assert [note.text for note in store.notes(1)] == ["heating was on"]
+    assert rows_of(store_of_6) == before
+    assert_is_like_a_new_store(store_of_6)
+    with sqlite3.connect(store_of_6) as db:
+        db.execute("UPDATE runs SET status = 'not_here'")
+
+
+def test_a_read_only_store_of_format_6_has_its_notes(store_of_6: Path) -> None:
+    with Store.open(store_of_6, read_only=True) as store:
+        assert [note.text for note in store.notes(1)] == ["heating was on"]
+        with pytest.raises(StoreError, match="cannot be written"):
+            store.add_note(1, "heating was off", "")
+    assert version_of(store_of_6) == 6
+
+
+def assert_is_like_a_new_store(path: Path) -> None:
+    assert version_of(path) == SCHEMA_VERSION
+    with sqlite3.connect(path) as db:
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         new = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
-    with Store.open(old_store.with_name("new.db"), create=True) as store:
+    with Store.open(path.with_name("new.db"), create=True) as store:
         made = dict(list(map(tuple, store._db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))))
     assert {name: sql.replace('"', "") for name, sql in new.items()} == made
 
@@ -88,13 +118,13 @@ def test_two_programs_upgrade_one_store(old_store: Path) -> None:
 
 def test_a_later_format_is_refused(old_store: Path) -> None:
     with sqlite3.connect(old_store) as db:
-        db.execute("PRAGMA user_version = 7")
+        db.execute("PRAGMA user_version = 8")
     for read_only in (False, True):
         with pytest.raises(StoreError) as caught:
             Store.open(old_store, read_only=read_only)
         assert str(caught.value) == (
-            f"{old_store}: store format 7, written by a later edgejoule (0.1.0); this is edgejoule {__version__}, "
-            "which reads format 5 and 6. Use that edgejoule for this store, or name another store: --store PATH"
+            f"{old_store}: store format 8, written by a later edgejoule (0.1.0); this is edgejoule {__version__}, "
+            "which reads format 5, 6 and 7. Use that edgejoule for this store, or name another store: --store PATH"
         )
 
 

@@ -244,7 +244,7 @@ class RunRow(Row):
     run_index: Count
     attempt: Count
     block: Count
-    status: Literal["planned", "finished", "failed"]
+    status: Literal["planned", "finished", "failed", "not_here"]
     cause: str | None
     flags_json: list[str]
     started_realtime_ns: Ns | None

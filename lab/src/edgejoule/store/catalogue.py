@@ -30,7 +30,15 @@ from edgejoule.meters.base import Clock
 from edgejoule.meters.clocks import ClockRelation
 from edgejoule.meters.sampler import Sampler
 from edgejoule.meters.trace import Trace
-from edgejoule.store.formats import EXPERIMENTS_SCHEMA, READABLE, SCHEMA_VERSION, refusal, upgrade
+from edgejoule.store.formats import (
+    EXPERIMENTS_SCHEMA,
+    NOTES_SINCE,
+    READABLE,
+    RUNS_SCHEMA,
+    SCHEMA_VERSION,
+    refusal,
+    upgrade,
+)
 from edgejoule.store.notes import NOTES_SCHEMA, Note, notes_of
 from edgejoule.store.recorder import TraceRecorder
 from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
@@ -47,14 +55,6 @@ FROM pragma_user_version v, pragma_application_id a
 """
 
 _SCHEMA = """
-CREATE TABLE runs (
-  id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiments(id), run_index INTEGER NOT NULL,
-  attempt INTEGER NOT NULL DEFAULT 0, block INTEGER NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('planned', 'finished', 'failed')), cause TEXT,
-  flags_json TEXT NOT NULL, started_realtime_ns INTEGER, settings_json TEXT NOT NULL,
-  active_start_ns INTEGER, active_end_ns INTEGER, settled_end_ns INTEGER, settled_complete INTEGER,
-  database_json TEXT, durability_json TEXT, meters_json TEXT NOT NULL, facts_json TEXT,
-  UNIQUE (experiment_id, run_index, attempt));
 CREATE TABLE levels (
   run_id INTEGER NOT NULL REFERENCES runs(id), position INTEGER NOT NULL, factor TEXT NOT NULL,
   level_json TEXT NOT NULL,
@@ -346,7 +346,7 @@ class Store:
         version, application, tables = connection.execute(_STATE).fetchone()
         if (version, application, tables) == (0, 0, 0):
             pragmas = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}"
-            schema = f"{EXPERIMENTS_SCHEMA}{_SCHEMA}{TRACE_SCHEMA}{NOTES_SCHEMA}{pragmas}"
+            schema = f"{EXPERIMENTS_SCHEMA}{RUNS_SCHEMA}{_SCHEMA}{TRACE_SCHEMA}{NOTES_SCHEMA}{pragmas}"
             for statement in schema.split(";"):  # executescript would commit first
                 connection.execute(statement)
             version, application = SCHEMA_VERSION, APPLICATION_ID
@@ -591,7 +591,7 @@ class Store:
 
     def add_note(self, experiment_id: int, text: str, author: str, run_index: int | None = None) -> None:
         """Adds a remark on an experiment or one of its runs. Raises StoreError."""
-        if self._version < SCHEMA_VERSION:
+        if self._version < NOTES_SINCE:
             raise StoreError(f"{self.path}: is readonly and of format {self._version}, which has no notes")
         with self._transaction():
             self._db.execute(
@@ -772,7 +772,7 @@ class Store:
         return notes_of(self._note_rows(experiment_id))
 
     def _note_rows(self, experiment_id: int) -> list[sqlite3.Row]:
-        if self._version < SCHEMA_VERSION:  # an earlier format, opened read-only
+        if self._version < NOTES_SINCE:  # an earlier format, opened read-only
             return []
         return self._query("SELECT * FROM notes WHERE experiment_id = ? ORDER BY id", experiment_id)
 
