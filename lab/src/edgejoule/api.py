@@ -23,6 +23,7 @@ from edgejoule.store import Experiment, Run, Store
 if TYPE_CHECKING:
     import pandas as pd
 
+_STATUSES = ("finished", "failed", "planned", "not_here")
 _INTERVAL = ("n", "mean", "ci95_low", "ci95_high")
 
 
@@ -67,7 +68,7 @@ class ResultStore:
             "name": [e.name for e in stored],
             "question": [e.question for e in stored],
             "begun": pd.to_datetime([e.created_realtime_ns for e in stored], unit="ns", utc=True),
-            **{status: [e.counts.get(status, 0) for e in stored] for status in ("finished", "failed", "planned")},
+            **{status: [e.counts.get(status, 0) for e in stored] for status in _STATUSES},
             "energy": [e.energy_words for e in stored],
         })  # fmt: skip
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from edgejoule.cli.design_table import print_design
 from edgejoule.cli.layout import print_rows
-from edgejoule.databases.checks import address_of_users_server, not_here, unreachable
+from edgejoule.databases.checks import address_of_users_server, not_here, why_absent
 from edgejoule.databases.system_under_test import SystemUnderTest, system_of
 from edgejoule.experiment.conditional import settings_of
 from edgejoule.experiment.model import Level, Spec
@@ -83,7 +83,7 @@ class Plan:
                 run.memory_limit_bytes is None, run.file_system, run.link, run.data_path,
             )  # fmt: skip
             if needs not in known:
-                known[needs] = _absent(run) or next(iter(not_here([run])), None)
+                known[needs] = why_absent(run) or next(iter(not_here([run])), None)
             if reason := known[needs]:
                 result[run.label()] = reason
         return result
@@ -121,16 +121,21 @@ def _print_missing(out: Console, plan: Plan, not_here: Mapping[str, str]) -> boo
         out.print(Text(f"! {reason}", style="yellow"))
     left = 0 if plan.nowhere else sum(run.label() not in not_here for run in plan.runs)
     if left and left < len(plan.runs):
-        databases_alone = all(reason in map(_absent, plan.runs) for reason in not_here.values())
-        option = "--keep-going" if databases_alone else "--only FACTOR=LEVEL"
-        out.print(f"{left:,} of {count(len(plan.runs), 'run')} can be done here; {option} makes them", markup=False)
+        here = f"{left:,} of {count(len(plan.runs), 'run')} can be done here"
+        out.print(f"{here}; {_way_to_the_others(plan, not_here)}", markup=False)
     elif not left and plan.runs:
         out.print(f"0 of {count(len(plan.runs), 'run')} can be done here", markup=False)
     return left > 0 or not plan.runs
 
 
-def _absent(run: PlannedRun) -> str | None:
-    return system_of(run).missing() or unreachable(run)
+def _way_to_the_others(plan: Plan, not_here: Mapping[str, str]) -> str:
+    """Describes what becomes of the runs that cannot be done here, or how to make the others."""
+    absent = [run for run in plan.runs if run.label() in not_here]
+    if any(why_absent(run) is None for run in absent):
+        return "--only FACTOR=LEVEL makes them"
+    if all(plan.spec.is_optional(run.database) for run in absent):
+        return "the others are optional and left out"
+    return "--keep-going makes them"
 
 
 def _print_runs(out: Console, plan: Plan) -> None:

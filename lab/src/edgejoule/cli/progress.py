@@ -83,7 +83,8 @@ class StudyProgress:
     def nothing_to_do(self, experiment: Experiment) -> None:
         """Say so, and what the experiment has."""
         self.idle = True
-        message = f"nothing to do: experiment {experiment.id} has these runs already ({experiment.progress})"
+        runs = "the runs that can be done here" if experiment.counts.get("not_here") else "these runs"
+        message = f"nothing to do: experiment {experiment.id} has {runs} already ({experiment.progress})"
         self._console.print(message, markup=False)
 
     def loading(self, key: str, share: float) -> None:

@@ -23,7 +23,7 @@ from edgejoule.cli.design_table import settings
 from edgejoule.cli.plan_view import Plan, print_plan
 from edgejoule.cli.progress import StudyProgress
 from edgejoule.cli.report import print_end, write_report
-from edgejoule.databases.checks import check_plan, not_here
+from edgejoule.databases.checks import check_plan, left_out, not_here
 from edgejoule.dictionary.responses import nearest
 from edgejoule.energy import comparison_min_ratio
 from edgejoule.errors import FederationError, MeterError, StoreError, UsageError
@@ -91,7 +91,10 @@ def run_study(
         return
     choice, beside, servers = _instruments(loaded, meter, profile)
     say.print(choice.line, markup=False)
-    if refused := not_here([p for p in plan if chosen(p)]):
+    absent = left_out(loaded, [p for p in plan if chosen(p)])
+    for cause in dict.fromkeys(absent.values()):
+        say.print(f"{cause}. Its runs are left out; --resume makes them where it is here", markup=False)
+    if refused := not_here([p for p in plan if chosen(p) and p.index not in absent]):
         raise UsageError("; ".join(refused))
     if output is not None:
         check_output("-o", output, path, store)

@@ -170,12 +170,12 @@ def _print_list(out: Console, table: Table) -> None:
 
 
 def _print_flags(out: Console, runs: Sequence[Run]) -> None:
-    """Prints the cause of every failure and every flag in full."""
+    """Prints the cause of every failure and every flag in full. The caveats say why runs are not here."""
     from edgejoule.cli.layout import print_rows
 
     rows = []
     for run in runs:
-        texts = [*([run.cause] if run.cause else []), *run.flags]
+        texts = [*([run.cause] if run.cause and run.status == "failed" else []), *run.flags]
         rows += [(str(run.run_index + 1) if i == 0 else "", text) for i, text in enumerate(texts)]
     if rows:
         out.print()
@@ -194,16 +194,17 @@ def _print_run(run: Run, events: list[object]) -> None:
         out,
         f"run {run.run_index + 1}, block {run.block + 1}: " + ", ".join(f"{k} = {v}" for k, v in run.levels.items()),
     )
-    counted = "" if run.is_command_alone else f"; {count(len(events), 'database event')}"
-    print_wrapped(out, f"status: {run.status}{f', {run.cause}' if run.cause else ''}{counted}")
+    counted = "" if run.is_command_alone or run.status == "not_here" else f"; {count(len(events), 'database event')}"
+    print_wrapped(out, f"status: {run.status.replace('_', ' ')}{f', {run.cause}' if run.cause else ''}{counted}")
     if command := run.facts.get("command"):
         print_wrapped(out, f"command: {shown(command['command'])}")
     for circumstance in circumstances(run):
         print_wrapped(out, circumstance)
     for flag in run.flags:
         print_wrapped(out, f"flag: {flag}")
-    out.print()
-    _print_responses(out, run)
+    if run.responses:
+        out.print()
+        _print_responses(out, run)
     if lines := run.facts.get("output", {}).get("last_lines"):
         out.print("\nthe output ends with:")
         for line in lines:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -27,7 +27,7 @@ _CONNECT_S = 1.0  # time limit of a connection to the user's server
 def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = False, shown_only: bool = False) -> None:
     """Raises UsageError for settings that the driver would reject later, or that no run would use.
 
-    Raises DatabaseError if all databases are missing.
+    Raises DatabaseError if all databases are missing. Accepts runs of optional databases that are missing.
 
     keep_going: accepts runs of a missing database, which then fail, as long as other runs are possible. shown_only: the
     plan is not carried out, so it may have runs of missing databases alone.
@@ -35,13 +35,30 @@ def check_plan(spec: Spec, plan: Sequence[PlannedRun], *, keep_going: bool = Fal
     systems = [system_of(run) for run in plan]
     for system in systems:
         system.check(keep_going=True)
-    missing = [system.missing() for system in systems] if not shown_only else []
+    optional = left_out(spec, plan) if not shown_only else {}
+    missing = [optional.get(run.index) or system_of(run).missing() for run in plan] if not shown_only else []
     if missing and all(missing):
-        raise DatabaseError(f"no run of the plan can be done here: {'; '.join(dict.fromkeys(filter(None, missing)))}")
+        raise no_run_here(filter(None, missing))
     if any(missing) and not keep_going:
         for system in systems:
-            system.check(keep_going=False)
+            system.check(keep_going=system.run.index in optional)
     _check_prefixes(spec, plan)
+
+
+def no_run_here(reasons: Iterable[str]) -> DatabaseError:
+    """Returns the error for a plan without a run that can be done here."""
+    return DatabaseError(f"no run of the plan can be done here: {'; '.join(dict.fromkeys(reasons))}")
+
+
+def left_out(spec: Spec, plan: Sequence[PlannedRun]) -> dict[int, str]:
+    """Returns why runs of optional databases cannot be done here, with a remedy, by the index of the run."""
+    reasons = {run.index: why_absent(run) for run in plan if spec.is_optional(run.database)}
+    return {index: reason for index, reason in reasons.items() if reason}
+
+
+def why_absent(run: PlannedRun) -> str | None:
+    """Returns why the run's database is not here or does not answer, with a remedy; None if it is here."""
+    return system_of(run).missing() or unreachable(run)
 
 
 def address_of_users_server(run: PlannedRun) -> str | None:

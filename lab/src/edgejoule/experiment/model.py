@@ -207,6 +207,9 @@ class DatabaseVariant(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True)
     adapter: str | None = Field(default=None, description="adapter name; default: the variant's own name")
+    optional: bool = Field(
+        default=False, description="a study goes on without it where it is not here, and --resume adds its runs"
+    )
 
 
 class Spec(_Strict):
@@ -254,6 +257,8 @@ class Spec(_Strict):
     def measured(self) -> dict[str, Any]:
         """Returns all that identifies what is measured, as JSON values."""
         measured = self.model_dump(mode="json", exclude={"analysis", "question"})
+        for variant in measured["databases"].values():
+            del variant["optional"]  # changes no run
         for name in ("servers", "federation", "responses"):  # as before there were any
             if not measured[name]:
                 del measured[name]
@@ -285,6 +290,10 @@ class Spec(_Strict):
     def kind_of(self, workload: str) -> str:
         """Returns the kind of a workload: core, mobibench, ..."""
         return str(self.known_workloads().get(workload, {}).get("kind", CORE))
+
+    def is_optional(self, database: str) -> bool:
+        """Returns whether a study goes on without the runs of this database where it is not here."""
+        return database in self.databases and self.databases[database].optional
 
     def database_options(self, name: str) -> tuple[str, dict[str, Level]]:
         """Returns the adapter of a database level and its options, without the adapter's prefix."""

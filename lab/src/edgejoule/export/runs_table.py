@@ -101,7 +101,7 @@ def _response(answers: Sequence[ResponseValue | None]) -> list[RunsColumn]:
 
 def _outcome(runs: Sequence[Run]) -> list[RunsColumn]:
     columns = [
-        RunsColumn("status", str, [run.status for run in runs], "planned, finished or failed"),
+        RunsColumn("status", str, [run.status for run in runs], "planned, finished, failed or not_here"),
         RunsColumn("cause", str, [run.cause for run in runs], "why a failed run failed"),
         RunsColumn("flags", tuple, [run.flags for run in runs], "what is doubtful about the run"),
     ]

@@ -30,7 +30,8 @@ def footnote(r: ResponseFinding | None, progress: Progress, runs: Sequence[Run])
     """Returns method and resolution of the response, the numbers of runs, and how long they were measured."""
     counts = [count(progress.total, "run")]
     counts += [f"{n} {what}" for n, what in (
-        (progress.failed, "failed"), (progress.planned, "not done yet"), (progress.flagged, "flagged")
+        (progress.failed, "failed"), (progress.not_here, "not here"), (progress.planned, "not done yet"),
+        (progress.flagged, "flagged"),
     ) if n]  # fmt: skip
     return f"{_method(r)}{', '.join([*counts, *_duration(runs)])}"
 

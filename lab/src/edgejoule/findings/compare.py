@@ -279,6 +279,7 @@ def _cell(
         missing=tuple(v.missing_reason for v in stored if v.missing_reason is not None),
         failed=tuple(r.cause or "no cause stored" for r in own if r.status == "failed"),
         open=sum(r.status == "planned" for r in own),
+        not_here=sum(r.status == "not_here" for r in own),
         not_sustained=next((missed[r.run_index] for r in own if r.run_index in missed), None),
     )
 

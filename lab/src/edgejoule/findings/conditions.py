@@ -99,7 +99,9 @@ def _why_empty(cells: Sequence[Cell]) -> str:
         return f"rate not sustained{BESIDE_OTHERS if all(text.endswith(BESIDE_OTHERS) for text in missed) else ''}"
     if any(c.failed for c in cells):
         return "all runs failed"
-    return "not run yet" if any(c.open for c in cells) else "no value"
+    if any(c.open for c in cells):
+        return "not run yet"
+    return "not here" if any(c.not_here for c in cells) else "no value"
 
 
 def within_margin(r: ResponseFinding) -> str:

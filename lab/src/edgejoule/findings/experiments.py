@@ -13,6 +13,7 @@ from edgejoule.findings.table import Table
 from edgejoule.store import Experiment, Run
 
 _FLAG_MAX = 32
+_HEADINGS = {"not_here": "not here", "planned": "left"}
 _OTHERS = "other programs"
 _SHORT = tuple(
     (re.compile(pattern), text)
@@ -28,20 +29,23 @@ _SHORT = tuple(
 
 
 def table(experiments: Sequence[Experiment], notes: Sequence[int]) -> Table:
-    """Returns a row per experiment with the number of its runs by status; a column of remarks only if one has a note.
+    """Returns a row per experiment with the number of its runs by status; columns of runs that are not here and of
+    remarks only if one has some.
 
     notes: the number of notes of each experiment, those on its runs included.
     """
-    noted = any(notes)
+    noted, absent = any(notes), any(e.counts.get("not_here") for e in experiments)
+    statuses = ("finished", "failed", *(["not_here"] if absent else []), "planned")
     rows = tuple(
         (
-            str(e.id), e.name, e.begun, *(str(e.counts.get(s, 0)) for s in ("finished", "failed", "planned")),
+            str(e.id), e.name, e.begun, *(str(e.counts.get(s, 0)) for s in statuses),
             *([notes_text(count)] if noted else []), e.question,
         )
         for e, count in zip(experiments, notes, strict=True)
     )  # fmt: skip
-    columns = ("id", "name", "begun", "finished", "failed", "left", *(["remark"] if noted else []), "question")
-    numeric = (True, False, False, True, True, True, *([False] if noted else []), False)
+    headings = (*(_HEADINGS.get(status, status) for status in statuses), *(["remark"] if noted else []))
+    numeric = (True, False, False, *[True] * len(statuses), *([False] if noted else []), False)
+    columns = ("id", "name", "begun", *headings, "question")
     return Table("experiments", columns, numeric, rows)
 
 
@@ -83,7 +87,7 @@ def runs(experiment: Experiment, runs: Sequence[Run], noted: Collection[int] = (
 
 def remark(run: Run, *, noted: bool = False) -> str:
     """Returns what is special about a run in a few words; "" if nothing is."""
-    status = [] if run.status == "finished" else [run.status]
+    status = [] if run.status == "finished" else [run.status.replace("_", " ")]
     aside, note = "set aside" if run.set_aside else "", "note" if noted else ""
     return "; ".join(filter(None, [*status, aside, flag_text(run.flags), note]))
 

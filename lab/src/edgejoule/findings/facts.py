@@ -41,8 +41,23 @@ def stand_ins(runs: Sequence[Run]) -> list[str]:
 
 def progress_of(runs: Sequence[Run]) -> Progress:
     """Counts the runs by status, and the flagged runs."""
-    kinds = {kind: sum(r.status == kind for r in runs) for kind in ("finished", "failed", "planned")}
-    return Progress(len(runs), kinds["finished"], kinds["failed"], kinds["planned"], sum(bool(r.flags) for r in runs))
+    kinds = Counter(run.status for run in runs)
+    return Progress(
+        len(runs), kinds["finished"], kinds["failed"], kinds["planned"], sum(bool(r.flags) for r in runs),
+        kinds["not_here"],
+    )  # fmt: skip
+
+
+def not_here(runs: Sequence[Run]) -> list[str]:
+    """Returns the databases without any run because they are not here, by the names that the experiment gives them."""
+    others = {database_level(run) for run in runs if run.status != "not_here"}
+    return sorted({database_level(run) for run in runs if run.status == "not_here"} - others)
+
+
+def not_here_caveats(runs: Sequence[Run]) -> list[str]:
+    """Returns one caveat for each reason why runs are not here."""
+    causes = Counter(run.cause for run in runs if run.status == "not_here")
+    return [f"{n} of {count(len(runs), 'run')} left out: {cause}." for cause, n in causes.items()]
 
 
 def database_facts(runs: Sequence[Run]) -> tuple[DatabaseFacts, ...]:

@@ -22,6 +22,8 @@ from edgejoule.findings.facts import (
     effective_responses,
     load_facts,
     meters_of,
+    not_here,
+    not_here_caveats,
     progress_of,
     run_facts,
     session_caveats,
@@ -72,7 +74,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
     method = next((r.method for r in [*responses, *others] if r.is_energy), None)
     missed = rate_lines([*responses, *others])
     alone = is_alone(spec, responses)
-    around = Circumstances(progress, cpu_share_text(runs), missed, stand_ins(runs))
+    around = Circumstances(progress, cpu_share_text(runs), missed, stand_ins(runs), not_here(runs))
     what = what_text(first) if first else spec.known_responses()[deciding].label
     if alone:
         headline = headline_of_a_run(first, alone_forms(spec, responses), around)
@@ -98,6 +100,7 @@ def find(store: Store, experiment: Experiment, *, look: int | None = None) -> Fi
         effects=all_effects,
         verdict=(alone_statement(usable),) if alone else verdict.statements(usable, design),
         caveats=(
+            *not_here_caveats(runs),
             *durability_caveats(runs),
             *session_caveats(runs),
             *look_results,

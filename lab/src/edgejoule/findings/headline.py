@@ -1,7 +1,7 @@
 """The headline: the verdict on the response that decides, in at most WORDS_MAX words.
 
-A second response follows if the first one separates nothing. Remarks follow: other programs, missed rates, a stand-in,
-a study that is not complete.
+A second response follows if the first one separates nothing. Remarks follow: a database that is not here, other
+programs, missed rates, a stand-in, a study that is not complete.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ _MISSED_LISTED_MAX = 2  # cells that missed their rate; more are counted
 class Circumstances:
     """The facts beside the comparison. other_cpu: share of the CPU that other programs took, as text. missed: one text
     for each cell that did not sustain its rate. stand_ins: levels of the database that a stand-in took the place of.
+    not_here: optional levels of the database without a run.
     """
 
     progress: Progress
     other_cpu: str | None = None
     missed: Sequence[str] = ()
     stand_ins: Sequence[str] = ()
+    not_here: Sequence[str] = ()
 
 
 def headline(
@@ -49,14 +51,14 @@ def headline(
     declared ones.
     """
     progress = around.progress
-    if first is None and progress.failed == progress.total:
-        case = "one run failed" if progress.total == 1 else "all failed"
-        return forms(case, {"runs": count(progress.total, "run")})[0]
+    if first is None and progress.failed and not progress.finished and not progress.planned:
+        case = "one run failed" if progress.failed == 1 else "all failed"
+        return complete(forms(case, {"runs": count(progress.failed, "run")}), [], _absent_levels(around))
     second = second_response(first, responses, design)
     lead = _lead(first, what, design, around)
     if lead is not None:
         if second is None:
-            return complete(lead, [], [])
+            return complete(lead, [], _absent_levels(around))
         is_disturbed = first is not None and first.unusable
         remarks = _remarks(second, replace(around, other_cpu=None) if is_disturbed else around)
         return complete(lead, verdict_forms(second, design), remarks)
@@ -185,9 +187,9 @@ def _first_clause(text: str) -> str:
 def _remarks(r: ResponseFinding | None, around: Circumstances) -> list[str]:
     """Returns the remarks on a verdict, the most important first. r: the response that is compared."""
     if r is None:
-        return []
+        return _absent_levels(around)
     missed = _missed(around.missed) if around.missed and any(k.contrasts for k in r.rankings) else ""
-    remarks = []
+    remarks = _absent_levels(around)
     if around.other_cpu and not r.unusable and (r.is_energy or r.unit in CLOCKED) and BESIDE_OTHERS not in missed:
         remarks += forms("other programs", {"share": around.other_cpu})
     if missed:
@@ -195,9 +197,13 @@ def _remarks(r: ResponseFinding | None, around: Circumstances) -> list[str]:
     for name in around.stand_ins:
         remarks += forms("stand-in", {"database": name})
     if around.progress.planned:
-        done = around.progress.total - around.progress.planned
+        done = around.progress.total - around.progress.planned - around.progress.not_here
         remarks += forms("preliminary", {"done": done, "runs": count(around.progress.total, "run")})
     return remarks
+
+
+def _absent_levels(around: Circumstances) -> list[str]:
+    return [text for name in around.not_here for text in forms("not here", {"database": name})]
 
 
 def _missed(missed: Sequence[str]) -> str:

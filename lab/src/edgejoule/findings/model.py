@@ -27,7 +27,8 @@ class Cell:
     n: runs with a value. mean, ci: from the analysis, in the response's unit (geometric on the log scale); ci is None
     without an error term. letters: None if no comparison was possible. uncertainty_k2: the meter's or
     model's half width of a single run, the largest of the cell. missing, failed: reasons, one per run. open: runs not
-    done yet. not_sustained: the sentence about a missed rate; an analysed response that means
+    done yet. not_here: runs left out, whose optional database is not here. not_sustained: the
+    sentence about a missed rate; an analysed response that means
     something only at that rate then has no mean.
     """
 
@@ -44,6 +45,7 @@ class Cell:
     missing: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     open: int = 0
+    not_here: int = 0
     not_sustained: str | None = None
 
     @property
@@ -245,6 +247,7 @@ class Progress:
     failed: int
     planned: int
     flagged: int
+    not_here: int = 0
 
 
 @dataclass(frozen=True)

@@ -318,7 +318,7 @@ def why_none(cell: Cell, r: ResponseFinding) -> CellMark:
         return hole(cell.not_sustained)
     if cell.missing:
         return hole(missing_text(r, cell.missing[0]))
-    return soft("not run yet" if cell.open else "does not apply")
+    return soft("not run yet" if cell.open else "not here" if cell.not_here else "does not apply")
 
 
 def missing_text(r: ResponseFinding, reason: str) -> str:
@@ -359,7 +359,7 @@ def _status(status: str, cause: str | None, flags: Sequence[str]) -> table.Cell:
         return hole(f"failed: {cause}")
     if flags:
         return (f"{status} ", CellMark(CellRole.FLAG, "; ".join(flags)))
-    return "not run yet" if status == "planned" else status
+    return {"planned": "not run yet", "not_here": "not here"}.get(status, status)
 
 
 def _when(realtime_ns: int | None) -> str:

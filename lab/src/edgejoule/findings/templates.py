@@ -113,6 +113,7 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "rate not sustained": ("{missed}.",),
     "other programs": ("Other programs took {share} of the CPU.",),
     "stand-in": ("{database} is a stand-in.",),
+    "not here": ("{database} is not here.",),
     "preliminary": ("Preliminary: {done} of {runs}.",),
 }
 

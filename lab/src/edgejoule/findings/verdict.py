@@ -40,8 +40,8 @@ def caveats(
     sentences = []
     if progress.planned:
         sentences.append(f"Preliminary: {progress.planned} of {count(progress.total, 'run')} are not done yet.")
-    if progress.failed == progress.total:
-        sentences.append(f"All {count(progress.total, 'run')} failed; the table of runs says why.")
+    if progress.failed and not progress.finished and not progress.planned:
+        sentences.append(f"All {count(progress.failed, 'run')} failed; the table of runs says why.")
     elif progress.failed:
         rest = ", and the means rest on the others" if progress.finished else ""
         sentences.append(f"{progress.failed} of {count(progress.total, 'run')} failed; they are shown as failed{rest}.")

@@ -132,7 +132,7 @@ def without(cell: Cell) -> str:
         return cell.not_sustained.removesuffix(BESIDE_OTHERS)
     if cell.missing:
         return "missing, see the runs"
-    return "not run yet"
+    return "not here" if cell.not_here and not cell.open else "not run yet"
 
 
 def _title(cell: Cell, unit: Unit, level: Level, intervals: str) -> str:

@@ -45,6 +45,7 @@ from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
 from edgejoule.unusable_files import reason
 from edgejoule.version import __version__
 
+_BESIDE_FINISHED = {"failed": "failed", "not_here": "not here"}  # statuses of runs that --resume tries, and their words
 ADDED = "added"  # the additions among an experiment's notes
 APPLICATION_ID = 0x656A6F75  # "ejou", so that another program's SQLite file is not taken for a store
 
@@ -246,8 +247,8 @@ class Experiment:
     @property
     def progress(self) -> str:
         """How much of the plan is done: 4 of 8 runs finished, 1 failed."""
-        failed = f", {n} failed" if (n := self.counts.get("failed", 0)) else ""
-        return f"{self.counts.get('finished', 0)} of {sum(self.counts.values())} runs finished{failed}"
+        others = [f"{n} {word}" for s, word in _BESIDE_FINISHED.items() if (n := self.counts.get(s, 0))]
+        return ", ".join([f"{self.counts.get('finished', 0)} of {sum(self.counts.values())} runs finished", *others])
 
 
 def additions_of(environment: Mapping[str, Any]) -> tuple[Addition, ...]:
@@ -489,7 +490,7 @@ class Store:
             self._db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
 
     def record(self, experiment_id: int, run: Run, data: RunData) -> None:
-        """Store what a planned run gave, finished or failed, in one transaction. Raises StoreError.
+        """Store what a planned run gave, finished, failed or not here, in one transaction. Raises StoreError.
 
         Its traces are those given and those that a recorder has stored since `begin`.
         """
@@ -684,9 +685,9 @@ class Store:
         return self._experiment(rows[0]) if rows else None
 
     def unfinished(self, spec: Spec) -> Experiment | None:
-        """The latest experiment with this measured spec, when it has runs left to do."""
+        """The latest experiment with this measured spec, when it has runs left to do: planned, failed or not here."""
         latest = self.latest_of(spec)
-        return latest if latest and (not latest.finished or latest.counts.get("failed")) else None
+        return latest if latest and any(latest.counts.get(s) for s in ("planned", *_BESIDE_FINISHED)) else None
 
     def _experiment(self, row: sqlite3.Row) -> Experiment:
         counts = self._query(

@@ -21,6 +21,7 @@ from edgejoule.commands import shells
 from edgejoule.commands.setups import Setups
 from edgejoule.commands.supervisor import remove_left_marks
 from edgejoule.database_servers.record import remove_leftovers
+from edgejoule.databases.checks import left_out, no_run_here
 from edgejoule.databases.driver import Event
 from edgejoule.databases.loads import Loads, base_of
 from edgejoule.databases.snapshots import Snapshots
@@ -146,7 +147,10 @@ class Study:
         meter, *others = self.meters
         facts = {heading: list(lines) for heading, lines in meter.facts().items()}
         beside = {"meters beside": [f"{other.name}: {other.describe()}" for other in others]} if others else {}
-        digests = {n: d for run in make_plan(self.spec) for n, d in system_of(run).client_digests().items()}
+        plan = make_plan(self.spec)
+        absent = left_out(self.spec, plan)
+        here = [system_of(run) for run in plan if run.index not in absent]
+        digests = {n: d for system in here for n, d in system.client_digests().items()}
         return {"meter": meter.name, "reads": meter.describe(), **facts, **beside, **digests}
 
 
@@ -167,7 +171,8 @@ def conduct(
     rerun_flagged: repeat every run of the latest finished experiment whose conditions were flagged; all attempts are
     stored, and store.RULE selects the one that counts. more: add so many replications of the cells of `only` to the
     latest finished experiment. only: which runs to conduct now; the others stay planned. A failed run is stored as
-    failed with its cause; then the study stops with DatabaseError, or continues if keep_going is set.
+    failed with its cause; then the study stops with DatabaseError, or continues if keep_going is set. Runs of an
+    optional database that is not here are stored as not_here with the cause, which `resume` makes where it is.
 
     Raises StudyInterruptedError on Ctrl-C: finished runs are stored, the current run is not.
     """
@@ -184,7 +189,11 @@ def conduct(
         plan = make_plan(study.spec, added)
         finished = [r for r in store.runs(experiment.id) if r.status == "finished"] if experiment else []
         done = {r.run_index for r in finished if not (rerun_flagged and r.conditions)}
-        todo = plan[-addition.runs :] if addition else [p for p in plan if p.index not in done and only(p)]
+        wanted = plan[-addition.runs :] if addition else [p for p in plan if p.index not in done and only(p)]
+        absent = left_out(study.spec, wanted)
+        todo = [p for p in wanted if p.index not in absent]
+        if not todo and absent and (experiment is None or addition is not None):
+            raise no_run_here(absent.values())
         if experiment is not None and not todo:
             watcher.nothing_to_do(experiment)
             return experiment, store.runs(experiment.id)
@@ -206,10 +215,13 @@ def conduct(
             reached |= learnt
             starts = _shell_starts(experiment, todo, places.data)
             noted = {_REACHED: reached, SHELL_STARTS: shells.to_note(starts)}
+            if experiment is not None:  # a database that was not here before brings its client
+                noted["identity"] = {**experiment.environment.get("identity", {}), **study.identity()}
             if experiment is None:
                 experiment = _create(store, study, {**surroundings, **{k: v for k, v in noted.items() if v}})
             elif addition is not None:
-                store.extend(experiment.id, addition, todo)
+                store.extend(experiment.id, addition, wanted)
+            _leave_out(store, experiment, wanted, absent)
             for heading, value in noted.items():
                 if value and experiment.environment.get(heading) != value:
                     store.note(experiment.id, heading, value)
@@ -343,6 +355,14 @@ def _run_all(
             last_block = _look(store, experiment, planned.block + 1, watcher) or last_block
     if closed := sequential.close(store, store.find(str(experiment.id))):
         watcher.interim_result(closed.words, closed.total)
+
+
+def _leave_out(store: Store, experiment: Experiment, wanted: Sequence[PlannedRun], absent: Mapping[int, str]) -> None:
+    """Stores why the runs of optional databases are not made. A run that failed keeps its cause."""
+    failed = {run.run_index for run in store.runs(experiment.id) if run.status == "failed"}
+    for p in wanted:
+        if p.index in absent and p.index not in failed:
+            store.record(experiment.id, Run(p.index, p.block, p.levels, "not_here", absent[p.index]), RunData())
 
 
 def _look(store: Store, begun: Experiment, replications: int, watcher: Watcher) -> int | None:
@@ -493,7 +513,7 @@ def continuation(store: Store, study: Study, *, partial: bool) -> tuple[bool, st
     if latest is None:
         return False, None
     name = f"experiment {latest.id} of this spec ({latest.progress})"
-    if store.unfinished(study.spec) is None:
+    if latest.finished and not latest.counts.get("failed"):
         return False, f"begins another experiment: {name} is finished and stays as it is" if partial else None
     if not partial:
         return False, f"begins another experiment: {name} is not finished; --resume continues it"
@@ -505,7 +525,12 @@ def continuation(store: Store, study: Study, *, partial: bool) -> tuple[bool, st
 def _changed(stored: Experiment, study: Study) -> list[str]:
     """Returns the properties of meter and driver that differ from those of the experiment's runs."""
     before, now = stored.environment.get("identity", {}), study.identity()
-    return [key for key in {**before, **now} if before.get(key) != now.get(key)]
+    return [key for key in {**before, **now} if before.get(key) != now.get(key) and not _of_absent(key, before, now)]
+
+
+def _of_absent(key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Returns whether the key is of a program that works on an optional database, which is not here now or before."""
+    return key.endswith("_sha256") and (key not in before or key not in now)
 
 
 def _same(stored: Experiment, study: Study) -> Experiment:
