@@ -167,6 +167,9 @@ def test_a_dry_run_says_that_its_runs_are_left_out(machine: Machine) -> None:
     assert done.returncode == 0
     assert f"! leveldb is not available here: {FIX}" in done.stdout
     assert done.stdout.endswith("4 of 6 runs can be done here; the others are optional and left out\n")
+    plan = json.loads(machine.run("--dry-run", "--json").stdout)
+    reasons = {run["levels"]["database"]: run["not_here"] for run in plan["runs"]}
+    assert reasons == {"sqlite": None, "lmdb": None, "leveldb": f"leveldb is not available here: {FIX}"}
 
 
 def test_a_study_of_nothing_else_is_refused(machine: Machine) -> None:

@@ -295,13 +295,14 @@ def _modelled_ratio(meter: Meter) -> float | None:
 
 
 def _plan_json(plan: Plan, energy_words: str) -> dict[str, object]:
-    spec = plan.spec
+    spec, absent = plan.spec, plan.not_here()
     runs = [
         {
             "run": p.index + 1,
             "block": p.block + 1,
             "levels": dict(p.levels),
             "conditional": settings_of(spec.when, p.levels),
+            "not_here": absent.get(p.label()),
         }
         for p in plan.runs
     ]
