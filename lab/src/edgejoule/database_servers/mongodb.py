@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, ClassVar
 
-from edgejoule.database_servers import jvm
+from edgejoule.database_servers import jvm, mongodb_processor
 from edgejoule.database_servers.options import Option, json_value, passed_through, whole
 from edgejoule.database_servers.server import (
     LOOPBACK,
@@ -77,14 +77,14 @@ class MongoDB(DatabaseServer):
 
     @classmethod
     def installation(cls) -> Installation:
-        """Checks for mongod, else for the stand-in's jars."""
-        mongod, stand_in = program("mongod"), _stand_in_installation()
-        if not mongod and not stand_in.available:
-            return Installation(False, why=f"{_MISSING}; a stand-in for tests: {stand_in.why}", fix="make servers")
+        """Checks for a mongod that this processor can run, else for the stand-in's jars."""
+        why, stand_in = _why_no_mongod(), _stand_in_installation()
+        if why and not stand_in.available:
+            return Installation(False, why=f"{why}; a stand-in for tests: {stand_in.why}", fix="make servers")
         if importlib.util.find_spec("pymongo") is None:
             return Installation(False, why="the Python package pymongo is missing", fix=install_command("servers"))
-        if mongod:
-            return Installation(True, _version_of(mongod))
+        if not why:
+            return Installation(True, _version_of(program("mongod") or ""))
         return Installation(True, _stand_in_version(stand_in), summary=_STAND_IN_SUMMARY)
 
     def check(self) -> None:
@@ -106,9 +106,9 @@ class MongoDB(DatabaseServer):
             raise UsageError(f"mongodb.{changed[0]}: the stand-in has no such setting; leave it out, or install mongod")
 
     def missing(self) -> str | None:
-        """Explains why the program that `server` names is missing; None if it is here."""
-        if self.settings["server"] == "mongod" and program("mongod") is None:
-            return f"mongodb.server = mongod: {_MISSING}"
+        """Explains why the program that `server` names is missing, or cannot run on this processor; None if it can."""
+        if not self._stands_in and (why := _why_no_mongod()):
+            return f"mongodb.server = mongod: {why}" if self.settings["server"] else why
         server = _stand_in_installation()
         if self.settings["server"] == "stand-in" and not server.available:
             return f"mongodb.server = stand-in: {server.why}; {server.fix}"
@@ -253,8 +253,20 @@ def _stand_in_version(server: Installation) -> str:
     return f"stand-in: mongo-java-server {server.version}, not MongoDB"
 
 
+def _why_no_mongod() -> str | None:
+    """Explains why there is no mongod here, or none that this processor can run; None if there is one."""
+    processor = mongodb_processor.this_processor()
+    if (mongod := program("mongod")) is None:
+        return mongodb_processor.why_no_build(processor) or _MISSING
+    return mongodb_processor.why_not(processor, _version_of(mongod))
+
+
 @cache
 def _version_of(path: str) -> str:
-    output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
+    """Returns the version; empty if the program does not say it, as on a processor that it cannot run on."""
+    try:
+        output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
+    except OSError:
+        return ""
     parsed = re.search(r"db version v(\S+)", output)
     return parsed[1] if parsed else ""
