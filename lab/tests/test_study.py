@@ -307,6 +307,21 @@ def test_an_invalid_driver_is_reported(
     assert not bench.store.exists()
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+def test_without_the_driver_the_dry_run_shows_the_plan_and_what_is_missing(
+    bench: Bench, as_json: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDGEJOULE_DRIVER", "./driver")
+    with fresh_driver_caches():
+        shown = bench("run", "experiment.toml", "--dry-run", *(["--json"] if as_json else []))
+    assert shown.returncode == 1, shown.stderr
+    assert shown.stderr.endswith("edgejoule: no run of the plan can be done here\n")
+    if as_json:
+        assert len(json.loads(shown.stdout)["runs"]) == 4
+    else:
+        assert "! EDGEJOULE_DRIVER=./driver: no program is there\n0 of 4 runs can be done here\n" in shown.stdout
+
+
 def test_a_run_without_an_end_is_refused(bench: Bench) -> None:
     never = bench("run", "experiment.toml", "--set", "fixed.operationcount=0", "--dry-run")
     one_line_error(never, 2, "would never end", "operationcount")

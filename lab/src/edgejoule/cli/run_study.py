@@ -24,6 +24,7 @@ from edgejoule.cli.plan_view import Plan, print_plan
 from edgejoule.cli.progress import StudyProgress
 from edgejoule.cli.report import print_end, write_report
 from edgejoule.databases.checks import check_plan, left_out, not_here
+from edgejoule.databases.driver import DriverMissingError
 from edgejoule.dictionary.responses import nearest
 from edgejoule.energy import comparison_min_ratio
 from edgejoule.errors import FederationError, MeterError, StoreError, UsageError
@@ -262,11 +263,11 @@ def _instruments(spec: Spec, meter: str | None, profile: str | None) -> tuple[Ch
 
 
 def _show_plan(say: Console, plan: Plan, meter: str | None, profile: str | None, *, full: bool, as_json: bool) -> None:
-    """Prints the plan, also where a meter, a database or eco is missing. Exits with 1 if no run can be done here."""
+    """Prints the plan, also without a meter, a database, the driver or eco. Exits with 1 if no run can be done here."""
     spec, energy = plan.spec, ""
     try:
         choice, beside, _ = _instruments(spec, meter, profile)
-    except (MeterError, FederationError) as error:
+    except (MeterError, FederationError, DriverMissingError) as error:
         plan = dataclasses.replace(plan, nowhere=[str(error)])
     else:
         energy = choice.sentence

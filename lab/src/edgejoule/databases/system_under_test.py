@@ -24,6 +24,7 @@ from edgejoule.databases.driver import (
     LOAD_SEED,
     Adapter,
     Driver,
+    DriverMissingError,
     Event,
     driver_arguments,
     driver_digest,
@@ -125,9 +126,11 @@ class _Driven(SystemUnderTest):
         return databases.adapters()[self.run.adapter]
 
     def missing(self) -> str | None:
-        if not self._adapter.available:
-            return f"{self.run.adapter} is not available here: {self._adapter.fix}"
-        return None
+        try:
+            adapter = self._adapter
+        except DriverMissingError as error:
+            return str(error)
+        return None if adapter.available else f"{self.run.adapter} is not available here: {adapter.fix}"
 
     def check(self, *, keep_going: bool) -> None:
         run, known = self.run, databases.adapters()

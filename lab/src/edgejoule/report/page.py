@@ -221,7 +221,7 @@ def _trace_groups(
 
 
 def _trace_group(condition: str, group: list[PowerTrace], static_points: int) -> TraceGroup:
-    end_s = max(t.settled_s for t in group)
+    end_s = max(traces.RESOLUTION_S, *(t.settled_s for t in group))
     known = [w for t in group for w in t.power_w if w is not None]
     time_range_s, power_max_w = _time_range_s(group, end_s), 1.08 * max(known, default=1.0)
     pictures = tuple(traces.picture(t, time_range_s, power_max_w, static_points) for t in group)

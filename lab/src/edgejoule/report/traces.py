@@ -29,6 +29,7 @@ _WHOLE = (Domain.WALL, Domain.BOARD, Domain.PSYS, Domain.PACKAGE)  # the widest 
 
 
 LETTER_WIDTH, LABEL_EDGE = 6.0, 4.0  # of a phase's name
+RESOLUTION_S = 1e-4  # times are rounded to it
 MARKS_ACROSS = 150  # marks of a kind that the width of a run has room for
 
 
