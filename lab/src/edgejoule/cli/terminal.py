@@ -1,5 +1,7 @@
 """Output for people: as wide as the terminal, without trailing blanks, and never wrapped on a pipe.
 
+Texts of others (an imported question, a program's output) reach no terminal as commands: control characters are shown.
+
 The width is that of COLUMNS if it is set, else of the terminal. NO_COLOR removes colours.
 """
 
@@ -9,9 +11,11 @@ import codecs
 import os
 import re
 import sys
+from collections.abc import Iterable
 from typing import IO, Any, cast
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 PIPE_COLUMNS = 10_000
 _LEAST_COLUMNS = 40
@@ -23,6 +27,10 @@ _RAISED, _LOWERED = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+"), str.maketra
 
 _TRAILING = re.compile(r"(?: |\x1b\[[0-9;]*m)*(?=\n)")
 _STYLES = re.compile(r"\x1b\[[0-9;]*m")
+
+#: Signs for characters that a terminal obeys: ␛ for ESC, � for those that turn the direction of writing.
+_SHOWN = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) != "\n"} | {0x7F: "␡"}
+_SHOWN |= dict.fromkeys([*range(0x80, 0xA0), 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
 
 
 class Trimmed:
@@ -68,12 +76,20 @@ def is_unbounded(out: Console) -> bool:
     return out.width >= PIPE_COLUMNS
 
 
+class _Console(Console):
+    """A console that shows control characters in texts; its own styles and movements stay commands."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(segment.text.translate(_SHOWN), segment.style)
+
+
 def _console(file: IO[str]) -> Console:
     width = _declared_width()
     trimmed = cast(IO[str], Trimmed(file))
     if width is None and not file.isatty():
-        return Console(file=trimmed, highlight=False, soft_wrap=True, width=PIPE_COLUMNS)
-    return Console(file=trimmed, highlight=False, width=width)
+        return _Console(file=trimmed, highlight=False, soft_wrap=True, width=PIPE_COLUMNS)
+    return _Console(file=trimmed, highlight=False, width=width)
 
 
 def _declared_width() -> int | None:
