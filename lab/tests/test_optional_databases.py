@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import shutil
+import sqlite3
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -208,10 +210,32 @@ def test_the_client_of_an_absent_database_is_no_part_of_the_experiment(machine: 
     assert ("ycsb_sha256" in identity) == driver.adapters()["cassandra"].available
 
 
+def test_runs_are_repeated_for_their_conditions_and_not_because_they_were_not_here(measured: Machine) -> None:
+    with Store.open(measured.folder / "store.db") as store:
+        flagged = next(run for run in store.runs(1) if run.status == "finished")
+    conditions = "UPDATE runs SET facts_json = json_set(facts_json, '$.conditions', json(?)) WHERE status = 'finished'"
+    with contextlib.closing(sqlite3.connect(measured.folder / "store.db")) as db, db:
+        db.execute(conditions, ("[]",))
+        db.execute(f"{conditions} AND run_index = ?", ('["too hot"]', flagged.run_index))
+    measured.has_leveldb()
+    done = measured.run("--rerun-flagged")
+    assert done.returncode in (0, 3), done.stderr
+    with Store.open(measured.folder / "store.db") as store:
+        assert [run.run_index for run in store.attempts(1) if run.attempt] == [flagged.run_index]
+    assert measured.statuses()["leveldb"] == ["not_here"] * 2
+
+
+def test_replications_that_a_design_does_without_leave_no_run_behind(measured: Machine) -> None:
+    with Store.open(measured.folder / "store.db") as store:
+        store.forgo(1, from_block=1)
+        assert store.find().counts == {"finished": 4, "not_here": 1}
+
+
 def test_the_key_does_not_change_what_is_measured(tmp_path: Path) -> None:
+    """--resume goes on with a study that did not have the key."""
     specs = []
-    for name, key in (("a", "optional = true"), ("b", "optional = false"), ("c", "")):
+    for name, table in (("a", "[databases.leveldb]\noptional = true\n"), ("b", "[databases.leveldb]\n"), ("c", "")):
         path = tmp_path / f"{name}.toml"
-        path.write_text(SPEC.replace("optional = true", key))
+        path.write_text(SPEC.replace("[databases.leveldb]\noptional = true\n", table))
         specs.append(load_spec(path))
     assert len({spec.digest() for spec in specs}) == 1

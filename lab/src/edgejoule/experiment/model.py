@@ -257,8 +257,10 @@ class Spec(_Strict):
     def measured(self) -> dict[str, Any]:
         """Returns all that identifies what is measured, as JSON values."""
         measured = self.model_dump(mode="json", exclude={"analysis", "question"})
-        for variant in measured["databases"].values():
+        for name, variant in list(measured["databases"].items()):
             del variant["optional"]  # changes no run
+            if variant == {"adapter": None}:  # as without its table
+                del measured["databases"][name]
         for name in ("servers", "federation", "responses"):  # as before there were any
             if not measured[name]:
                 del measured[name]

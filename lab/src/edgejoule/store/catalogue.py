@@ -583,8 +583,9 @@ class Store:
         self._db.execute("UPDATE experiments SET environment_json = ? WHERE id = ?", (json.dumps(noted), experiment_id))
 
     def forgo(self, experiment_id: int, from_block: int) -> None:
-        """Take out the planned runs of this block and those after it: the design stops before them."""
-        chosen, where = "experiment_id = ? AND status = 'planned' AND block >= ?", (experiment_id, from_block)
+        """Take out the runs of this block and those after it that are not made: the design stops before them."""
+        where = (experiment_id, from_block)
+        chosen = "experiment_id = ? AND status IN ('planned', 'not_here') AND block >= ?"
         with self._transaction():
             for table in ("levels", "channels"):
                 self._db.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT id FROM runs WHERE {chosen})", where)

@@ -188,8 +188,8 @@ def conduct(
         added = [*(experiment.added if experiment else ()), *([addition] if addition else [])]
         plan = make_plan(study.spec, added)
         finished = [r for r in store.runs(experiment.id) if r.status == "finished"] if experiment else []
-        done = {r.run_index for r in finished if not (rerun_flagged and r.conditions)}
-        wanted = plan[-addition.runs :] if addition else [p for p in plan if p.index not in done and only(p)]
+        left = _left(plan, finished, rerun_flagged=rerun_flagged)
+        wanted = plan[-addition.runs :] if addition else [p for p in left if only(p)]
         absent = left_out(study.spec, wanted)
         todo = [p for p in wanted if p.index not in absent]
         if not todo and absent and (experiment is None or addition is not None):
@@ -199,7 +199,8 @@ def conduct(
             return experiment, store.runs(experiment.id)
         surroundings = environment.capture(places.data)
         surroundings["storage"] |= _speed(places.data)
-        watcher.started(study, todo, len(done), surroundings["system"]["cpu_busy_share_before"])
+        done = sum(not (rerun_flagged and run.conditions) for run in finished)
+        watcher.started(study, todo, done, surroundings["system"]["cpu_busy_share_before"])
         snapshots = Snapshots(places.snapshots)
         context = _context(study, snapshots, todo, finished, watcher, experiment)
         if context.cool_down and context.cool_down.idle:
@@ -408,8 +409,17 @@ def left_to_do(store: Path, spec: Spec, *, rerun_flagged: bool) -> list[PlannedR
     with Store.open(store) as opened:
         experiment = _flagged(opened, spec) if rerun_flagged else _unfinished(opened, spec)
         runs = opened.runs(experiment.id)
-    done = {run.run_index for run in runs if run.status == "finished" and not (rerun_flagged and run.conditions)}
-    return [planned for planned in make_plan(spec, experiment.added) if planned.index not in done]
+    finished = [run for run in runs if run.status == "finished"]
+    return _left(make_plan(spec, experiment.added), finished, rerun_flagged=rerun_flagged)
+
+
+def _left(plan: Sequence[PlannedRun], finished: Sequence[Run], *, rerun_flagged: bool) -> list[PlannedRun]:
+    """Returns the runs that are not finished; for `rerun_flagged` those that are and whose conditions were flagged."""
+    if rerun_flagged:
+        flagged = {run.run_index for run in finished if run.conditions}
+        return [planned for planned in plan if planned.index in flagged]
+    done = {run.run_index for run in finished}
+    return [planned for planned in plan if planned.index not in done]
 
 
 def _to_resume(store: Store, study: Study) -> Experiment:
