@@ -296,7 +296,7 @@ def test_the_verdict_does_not_call_equal_what_it_calls_different() -> None:
         ([2.0, 2.0, 2.0, 2.0], ["a", "a", "b", "b"], "all 4 values of the response are equal"),
         ([1.0, 1.0, 2.0, 2.0], ["a", "a", "b", "b"], "replications are identical"),
         ([1.1, 1.1, 2.3, 2.3, 0.7, 0.7], ["a", "a", "b", "b", "c", "c"], "replications are identical"),
-        ([None, math.nan, 1.0], ["a", "b", "b"], "1 complete rows of 3"),
+        ([None, math.nan, 1.0], ["a", "b", "b"], "complete rows: 1 of 3"),
         ([1.0, math.inf, 1.0, 3.0], ["a", "a", "b", "b"], "row 2: expected a finite number"),
         ([1.0, "x", 1.0, 3.0], ["a", "a", "b", "b"], "row 2: expected a number, got 'x'"),
         ([1.0, 0.0, 1.0, 3.0], ["a", "a", "b", "b"], "1 of 4 values are zero or negative"),

@@ -443,3 +443,18 @@ def test_positive_values_that_the_raw_scale_suits_badly_get_a_hint(tmp_path: Pat
     assert spread in shown(1, 50, 12, 55, 12, 52, 12, 53, 12, 54, 12, 51, 12, 57)
     assert "--scale log" not in shown(100, 120, 110, 130, 105, 125)
     assert "--scale log" not in shown(-1, 120, 9000, 130, 80, 90000, 140, 70)
+
+
+def test_a_small_share_of_the_variation_is_not_called_0(tmp_path: Path) -> None:
+    rows = "".join(f"{'AB'[i % 2]},{i % 100 + 3 * (i % 2)}\n" for i in range(20_000))
+    shown = run(written(tmp_path, "db,y\n" + rows), "--response", "y", "--factors", "db").stdout
+    assert "y depends on db (0.5 %); lowest mean" in shown
+    assert "Tukey-Kramer, 19,998 df" in shown
+
+
+@pytest.mark.parametrize("scale", ["raw", "log"])
+def test_a_value_whose_square_is_no_number_is_refused_on_each_scale(tmp_path: Path, scale: str) -> None:
+    table = "db,y\nA,1e308\nA,1.1e308\nB,1e308\nB,1.2e308\n"
+    result = run(written(tmp_path, table), "--response", "y", "--factors", "db", "--scale", scale)
+    assert result.exit_code == 1
+    assert "1.2e+308 is too large" in result.stderr

@@ -132,7 +132,9 @@ def _df_text(analysis: AnalysisResult) -> str:
     if values == {None}:
         return ""
     one = values.pop()
-    return f", {one:.4g} df" if not values and one is not None else ", each pair its own df"
+    if values or one is None:
+        return ", each pair its own df"
+    return f", {one:,.0f} df" if one >= 1000 else f", {one:.4g} df"
 
 
 def _checks(analysis: AnalysisResult) -> str:

@@ -6,7 +6,7 @@ from edgejoule.dictionary.responses import Better
 from edgejoule.findings.templates import fitting, forms
 from edgejoule.findings.text import count, listed
 from edgejoule.stats import AnalysisResult, verdict
-from edgejoule.stats.figures import figure
+from edgejoule.stats.figures import figure, plain
 from edgejoule.stats.verdict import margin_text, response_text, source_label
 
 
@@ -23,7 +23,7 @@ def headline(a: AnalysisResult) -> str:
     rows.sort(key=lambda row: row.eta2 or 0.0, reverse=True)
     if rows:
         values |= {
-            "sources": listed([f"{source_label(row.source)} ({100 * (row.eta2 or 0):.0f} %)" for row in rows]),
+            "sources": listed([f"{source_label(row.source)} ({_percent(row.eta2 or 0.0)})" for row in rows]),
             "first": source_label(rows[0].source), "more": f" and {len(rows) - 1} more" if len(rows) > 1 else "",
         }  # fmt: skip
     if a.omnibus:
@@ -33,6 +33,11 @@ def headline(a: AnalysisResult) -> str:
     if case == "no difference" and a.margin is not None and a.pairs and all(pair.equivalent for pair in a.pairs):
         case, values["margin"] = "all equal", margin_text(a.margin, log=a.scale == "log")
     return fitting([verdict(a), *forms(case, values)])
+
+
+def _percent(share: float) -> str:
+    """Returns whole percents, of less than one the first digit: 36 %, 0.3 %."""
+    return f"{100 * share:.0f} %" if share >= 0.01 else f"{plain(100 * share, 1)} %"
 
 
 def _standing(a: AnalysisResult) -> str:

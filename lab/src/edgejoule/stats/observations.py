@@ -70,7 +70,7 @@ def complete_rows(table: Columns, needed: Sequence[str]) -> tuple[list[int], lis
         raise DataError("the columns differ in length")
     rows = [row for row in range(total) if not any(missing(table[name][row]) for name in needed)]
     if len(rows) < 2:
-        raise DataError(f"{needed[0]}: {len(rows)} complete rows of {total}; at least two groups are needed")
+        raise DataError(f"{needed[0]}: complete rows: {len(rows)} of {total}; at least two groups are needed")
     return rows, [f"{total - len(rows)} of {total} rows dropped: a value is missing"] if len(rows) < total else []
 
 

@@ -24,10 +24,10 @@ class Scale(StrEnum):
 
 def to_scale(values: FloatArray, scale: Scale, response: str) -> FloatArray:
     """Converts values to the scale of analysis. Raises DataError for a value <= 0 on LOG, or too large to square."""
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if largest > MAGNITUDE_MAX:
+        raise DataError(f"{response}: a value of magnitude {largest:g} is too large: its square is no number")
     if scale is Scale.RAW:
-        largest = float(np.max(np.abs(values), initial=0.0))
-        if largest > MAGNITUDE_MAX:
-            raise DataError(f"{response}: a value of magnitude {largest:g} is too large: its square is no number")
         return values
     refused = int(np.count_nonzero(values <= 0))
     if refused:
