@@ -183,7 +183,7 @@ def test_times_in_iso_8601_keep_their_nanoseconds_and_their_zone(tmp_path: Path)
 
 
 def test_a_cell_that_is_no_number_is_missing_with_its_line(tmp_path: Path) -> None:
-    result = read_csv(written(tmp_path, "time_s,power_w\n0,1\n1,\n2,overload\n3,inf\n4,5\n"))
+    result = read_csv(written(tmp_path, "time_s,power_w\n0,1\n1,\n2,overload\n3,1e308\n4,5\n"))
     assert np.isnan(result.value).tolist() == [False, True, True, True, False]
     assert result.reasons == {1: "line 3: no number", 2: "line 4: no number", 3: "line 5: no number"}
 
@@ -194,7 +194,11 @@ def test_a_cell_that_is_no_number_is_missing_with_its_line(tmp_path: Path) -> No
         ("time_s,power_w\n0,1\n2,1\n1,1\n", "line 4: the time is not after"),
         ("time_s,power_w\n0,1\nx,1\n", "line 3: the time is no number"),
         ("time [iso],power_w\n2026-01-01T00:00:00,1\nnever,1\n", "line 3: 'never' is no time"),
-        ("time_s,power_w\n0,1\n", "1 lines with readings"),
+        ("time [iso],power_w\n2026-01-01T00:00:00,1\n9999-12-31T23:59:59Z,1\n", "line 3: .* 146 years from 1970"),
+        ("time [iso],power_w\n0001-01-01T00:00:00+14:00,1\n2026-01-01T00:00:00,1\n", "line 2: .* 146 years"),
+        ("time_s,power_w\n0,1\n1e11,1\n", "line 3: the time is above 146 years; is its unit s?"),
+        ("time_s,power_w\n0,1\n1e300,1\n", "line 3: the time is no number"),
+        ("time_s,power_w\n0,1\n", "lines with readings: 1"),
     ],
 )
 def test_wrong_times_are_refused_with_their_line(tmp_path: Path, text: str, message: str) -> None:
@@ -261,6 +265,8 @@ def test_a_part_can_be_named_by_wall_clock(tmp_path: Path) -> None:
         (("--gain-rel", 0.01, "--offset-w", 0, "--from", 5, "--to", 2), 2, "before it begins"),
         (("--gain-rel", 0.01, "--offset-w", 0, "--from", "2026-01-01T00:00:00"), 2, "no wall-clock"),
         (("--gain-rel", 0.01, "--offset-w", 0, "--to", 60), 1, "has no reading"),
+        (("--gain-rel", 0.01, "--offset-w", 0, "--from", "nan"), 2, "'nan': expected s"),
+        (("--gain-rel", 0.01, "--offset-w", 0, "--to", "1e300"), 2, "'1e300': expected s"),
         (("--gain-rel", 0.01, "--offset-w", 0, "--power", "power_w:hp"), 2, "no unit of power"),
         (("--gain-rel", 0.01, "--offset-w", 0, "--run", 1), 2, "--attach"),
         (("--gain-rel", "nan", "--offset-w", 0), 2, "no finite number"),

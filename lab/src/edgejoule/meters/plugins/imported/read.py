@@ -9,7 +9,7 @@ import io
 import re
 import warnings
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,8 @@ _DELIMITERS = (",", ";", "\t")
 _REASONS_MAX = 1000
 _HEAD_MAX = 1 << 16  # of the text behind the header, in which the first line of data ends
 _WALL_CLOCK_NS = (10**18, 4_100_000_000 * 10**9)  # 2001 to 2100: what can only be ns since 1970
+_NS_MAX = 1 << 62  # of a time, so that differences are whole numbers too: 146 years
+_NUMBER_MAX = 1e100  # sums of squares of readings stay finite
 
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
@@ -87,7 +89,7 @@ def read_csv(path: Path, given: Mapping | None = None) -> Recorded:
         raise UsageError(f"{path}:{layout.header_line}: {error}") from None
     rows = read_rows(path, layout, mapping, body)
     if len(rows.time_ns) < 2:
-        raise DataError(f"{path}: {len(rows.time_ns)} lines with readings, a trace has more")
+        raise DataError(f"{path}: lines with readings: {len(rows.time_ns)}; a trace has at least 2")
     back = np.flatnonzero(np.diff(rows.time_ns) <= 0)
     assert mapping.time is not None
     if len(back):
@@ -199,14 +201,14 @@ def _cells(layout: TraceLayout, body: str, places: list[int], text_time: bool) -
 
 
 def _numbers(cells: _Floats | list[str]) -> _Floats:
-    """Returns NaN for text that is no finite number."""
+    """Returns NaN for text that is no number, and for numbers that no recorder means."""
     if not isinstance(cells, list):
-        return np.where(np.isfinite(cells), cells, np.nan)
+        return np.where(np.abs(cells) < _NUMBER_MAX, cells, np.nan)
     out = np.full(len(cells), np.nan)
     for i, cell in enumerate(cells):
         if _is_number(cell):
             out[i] = float(cell)
-    return np.where(np.isfinite(out), out, np.nan)
+    return np.where(np.abs(out) < _NUMBER_MAX, out, np.nan)
 
 
 def _is_number(text: str) -> bool:
@@ -229,7 +231,11 @@ def _times(path: Path, layout: TraceLayout, cells: _Floats | list[str], unit: st
     bad = np.flatnonzero(np.isnan(number))
     if len(bad):
         raise DataError(f"{path}: line {layout.first_line + int(bad[0])}: the time is no number")
-    return np.rint(number * (TIME_UNITS[unit] * 1e9)).astype(np.int64), f"{number[0]:.9g} {unit}"
+    ns = number * (TIME_UNITS[unit] * 1e9)
+    if len(far := np.flatnonzero(np.abs(ns) >= _NS_MAX)):
+        line = layout.first_line + int(far[0])
+        raise DataError(f"{path}: line {line}: the time is above 146 years; is its unit {unit}?")
+    return np.rint(ns).astype(np.int64), f"{number[0]:.9g} {unit}"
 
 
 def _iso_ns(path: Path, line: int, text: str) -> int:
@@ -246,15 +252,20 @@ def _iso_ns(path: Path, line: int, text: str) -> int:
         nanoseconds = int(f"{digits:0<9}"[:9]) if digits else 0
     except ValueError:
         raise DataError(f"{path}: line {line}: {text[:40]!r} is no time in ISO 8601") from None
-    whole = moment.replace(tzinfo=None) - (moment.utcoffset() or datetime.min - datetime.min)
-    since = whole - datetime(1970, 1, 1)
-    return (since.days * 86_400 + since.seconds) * 1_000_000_000 + nanoseconds
+    since = moment.replace(tzinfo=None) - datetime(1970, 1, 1) - (moment.utcoffset() or timedelta())
+    since_ns = (since.days * 86_400 + since.seconds) * 1_000_000_000 + nanoseconds
+    if abs(since_ns) >= _NS_MAX:
+        raise DataError(f"{path}: line {line}: {text[:40]!r} is more than 146 years from 1970")
+    return since_ns
 
 
 def moment_ns(recorded: Recorded, text: str) -> int:
     """A moment of a trace in ns since its first reading: s since then, or a time in ISO 8601. Raises UsageError."""
     if _is_number(text):
-        return round(float(text) * 1e9)
+        seconds = float(text)
+        if not abs(seconds) * 1e9 < _NS_MAX:
+            raise UsageError(f"{text!r}: expected s, at most 146 years, or a time in ISO 8601")
+        return round(seconds * 1e9)
     if recorded.origin_ns is None:
         raise UsageError(f"{text!r}: the trace has no wall-clock times; give s since its first line")
     try:
