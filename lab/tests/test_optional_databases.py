@@ -148,6 +148,7 @@ def test_every_output_names_the_level_and_the_way_to_it(measured: Machine) -> No
     page = measured.folder / "report.html"
     assert measured("report", "-o", str(page)).returncode == 0
     assert "leveldb is not here." in page.read_text()
+    assert page.read_text().count(">not here<") == 2  # in the list of runs: tables of means are without it
     with Store.open(measured.folder / "store.db") as store:
         for run in store.runs(1):
             jsonschema.validate(json.loads(json.dumps(run.record("tiny"))), SCHEMA)

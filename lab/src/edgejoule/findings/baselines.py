@@ -23,6 +23,7 @@ def table(f: Findings) -> Table | None:
     rows = [
         (*(str(v) for v in cell.levels.values()), *(_cell_text(r.cells[i], r, units[r.name]) for r in shown))
         for i, cell in enumerate(shown[0].cells)
+        if not cell.is_absent
     ]
     columns = (*levels, *(tables.heading(r, units[r.name]) for r in shown))
     numeric = (*[False] * len(levels), *[True] * len(shown))

@@ -53,6 +53,11 @@ class Cell:
         """False if the runs finished without such a response, such as an update latency without updates."""
         return bool(self.n or self.missing or self.failed or self.open or self.not_sustained)
 
+    @property
+    def is_absent(self) -> bool:
+        """True if every run is left out because its database is not here."""
+        return 0 < self.not_here == self.planned
+
 
 @dataclass(frozen=True)
 class Contrast:

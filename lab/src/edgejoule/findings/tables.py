@@ -290,6 +290,7 @@ def _means(f: Findings, names: Sequence[str], caption: str) -> Table | None:
     rows = [
         (*(str(v) for v in cell.levels.values()), *(_mean_text(r.cells[i], r, units[r.name]) for r in shown))
         for i, cell in enumerate(shown[0].cells)
+        if not cell.is_absent
     ]
     columns = (*levels, *(heading(r, units[r.name]) for r in shown))
     return Table(caption, columns, (*[False] * len(levels), *[True] * len(shown)), tuple(rows))
