@@ -104,3 +104,12 @@ def test_signs_that_an_encoding_lacks_are_written_plain(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "+-" in done.stdout
     assert done.stdout.isascii()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+def test_closed_standard_streams_are_no_error(folder: Path, closed: str) -> None:
+    command = f"exec {sys.executable} -c 'from edgejoule.cli.main import main; main()' list --store s.db {closed}"
+    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert bool(done.stdout) == (closed == "2>&-")

@@ -307,6 +307,13 @@ def test_an_invalid_driver_is_reported(
     assert not bench.store.exists()
 
 
+@pytest.mark.parametrize(("name", "meaning"), [("latest", "the latest experiment"), ("12", "of that number")])
+def test_a_name_that_means_another_experiment_is_refused(bench: Bench, name: str, meaning: str) -> None:
+    spec = bench.folder / "experiment.toml"
+    spec.write_text(re.sub('^name = ".*"', f'name = "{name}"', spec.read_text(), flags=re.MULTILINE))
+    one_line_error(bench("run", "experiment.toml", "--dry-run"), 2, f"name: '{name}' means", meaning)
+
+
 @pytest.mark.parametrize("as_json", [False, True])
 def test_without_the_driver_the_dry_run_shows_the_plan_and_what_is_missing(
     bench: Bench, as_json: bool, monkeypatch: pytest.MonkeyPatch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import math
+import os
 import signal
 import sys
 import tomllib
@@ -111,6 +112,7 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; EdgejouleError and interrupts become a message and an exit code."""
+        _open_closed_streams()
         try:
             return super().invoke(ctx)
         except EdgejouleError as error:
@@ -180,6 +182,15 @@ class CommandsOnDemand(Commands):
         """Writes the commands' names and summaries."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.summary) for name, command in self.on_demand.items()])
+
+
+def _open_closed_streams() -> None:
+    """Replaces standard streams that the caller closed (>&-) by /dev/null, so that no file of a study gets their
+    numbers and with them the output of child processes.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115, open to the end
 
 
 def _current_folder_exists() -> bool:

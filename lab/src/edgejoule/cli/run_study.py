@@ -73,6 +73,9 @@ def run_study(
     path = spec / "experiment.toml" if spec.is_dir() else spec
     reading = read_spec(path, overrides)
     loaded = reading.spec
+    if loaded.name == "latest" or loaded.name.isdecimal():
+        other = "the latest experiment" if loaded.name == "latest" else "the experiment of that number"
+        raise reading.merged.error("name", f"{loaded.name!r} means {other} in other commands; choose another name")
     plan = make_plan(loaded)
     with reading.located():
         check_plan(loaded, plan, keep_going=keep_going, shown_only=dry_run)
