@@ -11,7 +11,7 @@ from command_line import edgejoule
 from edgejoule.findings import Findings, find
 from edgejoule.findings.other_programs import exceeded, other_caveats
 from edgejoule.report import build
-from edgejoule.store import Run
+from edgejoule.store import ResponseValue, Run
 
 ENERGY = "energy_per_op_uj"
 
@@ -108,6 +108,14 @@ def test_bytes_of_a_device_that_was_made_for_the_run_are_its_own(file_system):
     assert exceeded(run, "write") is (file_system is None)
     caveats = other_caveats(SimpleNamespace(environment={}), [run])
     assert any("bytes of the device" in caveat for caveat in caveats) is (file_system is None)
+
+
+def test_bytes_of_other_programs_are_those_of_all_executions_as_in_the_flag():
+    value = ResponseValue("other_write_bytes", 183_442, "byte", "timed")
+    facts = {"executions": 14, "other_programs": {"exceeded": ["write"]}}
+    run = Run(0, 0, {}, "finished", facts=facts, responses=(value,))
+    (caveat,) = other_caveats(SimpleNamespace(environment={}), [run])
+    assert caveat.startswith("Other programs wrote up to 2.57 MB to the page cache during 1 run, beyond a tenth")
 
 
 @pytest.mark.parametrize("share", [0.013, 0.1, 1.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgejoule.dictionary.responses import OTHER_PROGRAMS
-from edgejoule.findings.text import count, percent
+from edgejoule.findings.text import count, percent, size_text
 from edgejoule.store import Experiment, Run
 
 CLOCKED = ("ops/s", "MB/s", "s", "µs")  # units of responses measured by a clock alone
@@ -75,9 +75,9 @@ def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:
     for kind, (verb, place) in BYTES_WORDS.items():
         own = [run for run in runs if run.status == "finished" and exceeded(run, kind)]
         if own:
-            most = max(run.value(OTHER_PROGRAMS[kind]) or 0.0 for run in own)
+            most = max((run.value(OTHER_PROGRAMS[kind]) or 0.0) * run.repeated for run in own)
             caveats.append(
-                f"Other programs {verb} up to {most / 1e6:,.0f} MB {place} during {count(len(own), 'run')}, beyond a "
-                f"tenth of the run's own: bytes of the device and times are not the {whose} alone."
+                f"Other programs {verb} up to {size_text(round(most))} {place} during {count(len(own), 'run')}, beyond "
+                f"a tenth of the run's own: bytes of the device and times are not the {whose} alone."
             )
     return caveats
