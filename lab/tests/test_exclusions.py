@@ -66,6 +66,11 @@ def with_lines(**tables: str) -> str:
             "target to keep the schedule",
         ),
         (
+            with_lines(factors='update = ["merge", "put"]'),
+            "s.toml:4: factors.update: an update of one field would lose the others; set writeallfields = true, or "
+            'update = "merge"',
+        ),
+        (
             with_lines(fixed='cache = "cold"', factors="warmup_s = [1, 2]"),
             "s.toml:8: fixed.cache: excludes factors.warmup_s (s.toml:4): the warm-up would fill the cold cache; set "
             'warmup_s = 0 to keep it cold, or cache = "warm"',

@@ -153,8 +153,11 @@ class _Driven(SystemUnderTest):
         """Raises UsageError for a request that this kind cannot meet. absent: why the database is missing."""
 
     def _check_work(self) -> None:
-        """Checks that a run has records and an end. Raises UsageError."""
+        """Checks that a run has records and an end, and that no update loses fields. Raises UsageError."""
         run = self.run
+        if run.properties.get("update") == "put" and str(run.properties.get("writeallfields")).lower() != "true":
+            why = 'an update of one field would lose the others; set writeallfields = true, or update = "merge"'
+            raise SettingsError(run.levels, "update", why)
         if not run.properties.get("recordcount"):
             why = "recordcount is missing: how many records are in the database? Give it under [fixed]"
             raise SettingsError(run.levels, "workload", why)
