@@ -331,6 +331,21 @@ def test_missing_readings_and_gaps_stand_beside_the_energy(
     assert (interval["readings"], interval["readings_missing"]) == (1001 - len(cells) + missing, missing)
 
 
+def test_errors_of_rounding_are_no_uncertainty(tmp_path: Path) -> None:
+    path = written(tmp_path, "time_s,power_w\n" + "".join(f"{i / 10},{1 + i / 1000}\n" for i in range(50)))
+    assert (
+        "uncertainty (k=1) of gain 0.05 J, offset 0.0049 J\n" in ran(path, "--gain-rel", 0.01, "--offset-w", 0.001)[1]
+    )
+    assert "uncertainty" not in ran(path, "--gain-rel", 0, "--offset-w", 0)[1]
+
+
+def test_a_trace_without_any_number_is_one_gap(tmp_path: Path) -> None:
+    path = written(tmp_path, "time_s,power_w\n" + "".join(f"{i},\n" for i in range(50)))
+    code, out, _ = ran(path, "--gain-rel", 0, "--offset-w", 0)
+    assert code == 1
+    assert re.search(r"none +0 of 50 +all\n", out)
+
+
 def test_a_small_gap_is_never_rounded_away(tmp_path: Path) -> None:
     lines = "".join(f"{i / 100},2\n" for i in range(20_001) if not 500 < i < 506)
     code, out, _ = ran(written(tmp_path, f"time_s,power_w\n{lines}"), "--gain-rel", 0.01, "--offset-w", 0)

@@ -25,6 +25,7 @@ from edgejoule.stats.figures import plain, plus_minus
 from edgejoule.store import Primary, Run, Store
 
 _BUDGETS_MAX = 2  # parts of a trace whose budgets are printed
+_ROUNDING_REL = 1e-9  # of the energy; smaller uncertainties are errors of rounding
 
 
 @dataclass(frozen=True)
@@ -205,10 +206,11 @@ def _print(file: Path, recorded: Recorded, parts: list[_Part]) -> None:
     table = Table("energy", headings, (False, *[True] * 6), rows, optional=(4, 1, 2, 6, 5))
     print_omitted(out, print_bare(out, table))
     for part in parts:
-        if part.energy.budget and len(parts) <= _BUDGETS_MAX:  # of more runs `show --run N` has them
-            lines = ", ".join(f"{line.name} {plain(line.value_j, 2)} J" for line in part.energy.budget)
+        least_j = _ROUNDING_REL * abs(part.energy.energy_j or 0.0)
+        lines = [f"{line.name} {plain(line.value_j, 2)} J" for line in part.energy.budget if line.value_j > least_j]
+        if lines and len(parts) <= _BUDGETS_MAX:  # of more runs `show --run N` has them
             out.print()
-            print_wrapped(out, f"{part.name}: uncertainty (k=1) of {lines}")
+            print_wrapped(out, f"{part.name}: uncertainty (k=1) of {', '.join(lines)}")
         if part.energy.renewal:
             print_wrapped(out, f"{part.name}: {part.energy.renewal.description}")
         for note in part.energy.notes:
@@ -251,6 +253,8 @@ def _row(part: _Part) -> tuple[str, ...]:
         figures = (plus_minus(energy.energy_j, energy.uncertainty_k2_j), plain(energy.power_mean_w, 4))
     missing = f"{part.readings - part.readings_missing:,} of " if part.readings_missing else ""
     gaps = share_text(1 - energy.coverage) if energy.gaps else "none"
+    if part.readings_missing == part.readings:
+        gaps = "all"
     edges = (f"{edge:,.3f}".rstrip("0").rstrip(".") for edge in part.edges_s)
     return (part.name, *edges, *figures, f"{missing}{part.readings:,}", gaps)
 
