@@ -38,6 +38,8 @@ def test_a_figure_is_the_last_of_each_repetition_and_their_mean(text: str, repet
         ("tps = 1\ntps = 2\ntps = 3", 2, "3 matches; expected the same number in each"),
         ("tps = -", 1, "expected a number, got '-'"),
         ("tps = nan", 1, "expected a finite number"),
+        ("tps = 1e308", 1, "expected a finite number, below 1e\\+100, got '1e308'"),
+        ("tps = -1e308", 1, "expected a finite number, below 1e"),
     ],
 )
 def test_an_output_that_lacks_a_figure_is_refused(text: str, repetitions: int, phrase: str) -> None:

@@ -17,6 +17,7 @@ from edgejoule.experiment.command import DeclaredResponse, json_steps
 
 BYTES_MAX = 4 * 2**20  # the last bytes of the output, which are searched for responses
 LAST_LINES = 10
+NUMBER_MAX = 1e100  # of a response, so that squares and limits of intervals are finite
 LINE_CHARACTERS_MAX = 400
 _CHUNK_BYTES = 1 << 16
 
@@ -145,6 +146,6 @@ def _number(name: str, value: object) -> float:
         number = float(str(value))
     except ValueError:
         raise DatabaseError(f"response {name}: expected a number, got {str(value)[:80]!r}") from None
-    if number != number or number in (float("inf"), float("-inf")):
-        raise DatabaseError(f"response {name}: expected a finite number, got {value!r}")
+    if not abs(number) < NUMBER_MAX:
+        raise DatabaseError(f"response {name}: expected a finite number, below {NUMBER_MAX:g}, got {value!r}")
     return number
