@@ -33,6 +33,7 @@ from edgejoule.experiment.plan import make_plan
 from edgejoule.experiment.read import read_spec
 from edgejoule.findings.experiments import flag_text
 from edgejoule.findings.run_tables import value_text
+from edgejoule.findings.text import number
 from edgejoule.meters.base import Availability, Domain, Method
 from edgejoule.meters.discovery import Candidate
 from edgejoule.stats.figures import p_text
@@ -340,6 +341,13 @@ def test_a_flag_has_a_short_form(flags: tuple[str, ...], text: str) -> None:
 def test_a_difference_that_is_a_rounding_error_is_shown_as_zero() -> None:
     assert value_text(ResponseValue("energy_net_j", -2e-16, "J", "modelled")) == "0"
     assert value_text(ResponseValue("energy_net_j", -2e-6, "J", "modelled")) == "-0.000002"
+
+
+def test_a_value_of_a_hundred_digits_has_an_exponent() -> None:
+    assert value_text(ResponseValue("device_bytes", 123_456_789_012, "byte", "timed")) == "123,456,789,012"
+    assert value_text(ResponseValue("size", 1e99, "1", "timed")) == "1×10⁹⁹"
+    assert number(1e99) == "1×10⁹⁹"
+    assert number(-2.5e14) == "−250,000,000,000,000"
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from edgejoule.stats.figures import plain, plus_minus
 from edgejoule.store import ResponseValue, Run
 
 _ROUNDING_MAX = 1e-9  # less is no amount of any unit
+_WHOLE_MAX = 1e15  # larger values have an exponent
 _LABELS = {"idle": "idle, no database open", "quiet": "database open, quiet"}
 
 
@@ -59,7 +60,8 @@ def value_text(response: ResponseValue) -> str:
     """Formats a value with four significant digits, or as an integer from 1000."""
     if response.value is None:
         return "missing"
-    return plain(_zeroed(response.value), 4) if abs(response.value) < 1000 else f"{response.value:,.0f}"
+    whole = 1000 <= abs(response.value) < _WHOLE_MAX
+    return f"{response.value:,.0f}" if whole else plain(_zeroed(response.value), 4)
 
 
 def _zeroed(value: float) -> float:

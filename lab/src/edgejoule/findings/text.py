@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from edgejoule.stats.figures import plain
+
 #: stored unit -> (scale, symbol), the finest first
 _STEPS: dict[str, tuple[tuple[float, str], ...]] = {
     "J": ((1e-6, "µJ"), (1e-3, "mJ"), (1, "J"), (1e3, "kJ")),
@@ -55,6 +57,8 @@ def number(value: float, digits: int = 3) -> str:
     """Formats a figure with `digits` significant digits and thousands separators: 0.0123, 71.2, 39,500."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
+    if abs(value) >= 1e15:
+        return plain(value, digits).replace("-", "−")
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, decimals)
     if abs(rounded) < 1e-9:
