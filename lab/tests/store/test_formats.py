@@ -123,8 +123,8 @@ def test_a_later_format_is_refused(old_store: Path) -> None:
         with pytest.raises(StoreError) as caught:
             Store.open(old_store, read_only=read_only)
         assert str(caught.value) == (
-            f"{old_store}: store format 8, written by a later edgejoule (0.1.0); this is edgejoule {__version__}, "
-            "which reads format 5, 6 and 7. Use that edgejoule for this store, or name another store: --store PATH"
+            f"{old_store}: store format 8, written by a later edgejoule; this is edgejoule {__version__}, "
+            "which reads the formats 5, 6 and 7. Use that edgejoule for this store, or name another store: --store PATH"
         )
 
 

@@ -80,9 +80,9 @@ def refusal(connection: sqlite3.Connection, version: int) -> str:
         written = (connection.execute(sql).fetchone() or [None])[0]
     age = "later" if version > SCHEMA_VERSION else "earlier"
     writer = f"an {age} edgejoule" if age == "earlier" else f"a {age} edgejoule"
-    writer += f" ({written})" if written else ""
+    writer += f" ({written})" if written and written != __version__ else ""
     readable = f"{', '.join(map(str, READABLE[:-1]))} and {READABLE[-1]}"
     return (
-        f"store format {version}, written by {writer}; this is edgejoule {__version__}, which reads format "
+        f"store format {version}, written by {writer}; this is edgejoule {__version__}, which reads the formats "
         f"{readable}. Use that edgejoule for this store, or name another store: --store PATH"
     )
