@@ -57,7 +57,7 @@ def test_two_commands_give_an_ordinary_experiment(tmp_path: Path) -> None:
     done = measured(tmp_path, "-r", "2", "--export-csv", "c.csv", "sleep 0.05", "sleep 0.06; echo a | wc -c")
     assert "CPU time: mean with 95 % interval" in done.stdout
     assert "The start of /bin/sh" in done.stdout, "what is subtracted is shown"
-    assert done.stdout.count("█") > 2
+    assert sum(map(done.stdout.count, "█▒")) > 2, "bars, hatched where an interval holds 0"
     assert "modelled" in done.stdout
     with Store.open(tmp_path / "results/store.db") as store:
         assert store.find().counts == {"finished": 4}

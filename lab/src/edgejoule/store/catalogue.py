@@ -624,6 +624,7 @@ class Store:
     def shrink(self) -> str | None:
         """Gives the space of deleted rows back to the file system. Returns None, or why the file keeps its size now."""
         try:
+            self._db.execute("PRAGMA busy_timeout = 1000")  # who reads the store may do so for minutes
             self._checkpoint()  # the log of the deletion takes space that the copy needs
             pages = self._db.execute("SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count")
             needed_mb = pages.fetchone()[0] * self._db.execute("PRAGMA page_size").fetchone()[0] / 1e6
