@@ -1,4 +1,4 @@
-"""A terminal must not obey texts of others: titles, colours and the direction of writing in a question or a file."""
+"""Neither a terminal nor a browser obeys texts of others: titles, colours, the direction of writing."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ def test_control_characters_of_a_question_are_shown(make_store, tmp_path, comman
     done = edgejoule(tmp_path, *command, "--store", "store-0.db")
     assert not OBEYED.search(done.stdout), ascii(done.stdout)
     assert command == ("show", "--run", "1") or "␛[31mred" in done.stdout
+
+
+def test_control_characters_are_shown_in_the_report(make_store, tmp_path) -> None:
+    toml = HOSTILE.encode("unicode_escape").decode().replace("\\x", "\\u00")
+    make_store(blocks=2, workloads=("read",), question=toml).close()
+    edgejoule(tmp_path, "report", "--store", "store-0.db", "-o", "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert not OBEYED.search(page.replace("\t", "")), "a browser turns the direction of writing at U+202E"
+    assert "␛[31mred" in page
 
 
 def test_control_characters_of_a_table_are_shown(tmp_path) -> None:

@@ -17,6 +17,8 @@ from typing import IO, Any, cast
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
+from edgejoule.control_characters import SIGNS
+
 PIPE_COLUMNS = 10_000
 _LEAST_COLUMNS = 40
 
@@ -27,10 +29,6 @@ _RAISED, _LOWERED = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+"), str.maketra
 
 _TRAILING = re.compile(r"(?: |\x1b\[[0-9;]*m)*(?=\n)")
 _STYLES = re.compile(r"\x1b\[[0-9;]*m")
-
-#: Signs for characters that a terminal obeys: ␛ for ESC, � for those that turn the direction of writing.
-_SHOWN = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) != "\n"} | {0x7F: "␡"}
-_SHOWN |= dict.fromkeys([*range(0x80, 0xA0), 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
 
 
 class Trimmed:
@@ -81,7 +79,7 @@ class _Console(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(segment.text.translate(_SHOWN), segment.style)
+            yield segment if segment.control else Segment(segment.text.translate(SIGNS), segment.style)
 
 
 def _console(file: IO[str]) -> Console:

@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from edgejoule.control_characters import SIGNS
 from edgejoule.experiment.inlined import with_properties
 from edgejoule.experiment.model import Spec
 from edgejoule.findings import Findings, ResponseFinding, baselines, phases, statistics, tables
@@ -26,6 +27,7 @@ from edgejoule.stats import DeclaredTest
 from edgejoule.store import Experiment, Latency, Run, RunData, Store
 from edgejoule.version import __version__
 
+_SIGNS = {code: sign for code, sign in SIGNS.items() if chr(code) != "\t"}  # scripts and styles have tabs
 _HERE = Path(__file__).resolve().parent
 ASSETS = _HERE / "assets"
 _COVERS = {
@@ -70,7 +72,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         loader=jinja2.FileSystemLoader(_HERE / "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    return environment.get_template("report.html.j2").render(
+    page = environment.get_template("report.html.j2").render(
         f=findings,
         experiment=experiment,
         spec=experiment.spec,
@@ -147,6 +149,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         environment=_sections({k: v for k, v in experiment.environment.items() if k not in _SHOWN_ELSEWHERE}),
         replications=replications_text(experiment),
     )
+    return page.translate(_SIGNS)
 
 
 def _reading(r: ResponseFinding, by: str | None) -> str:
