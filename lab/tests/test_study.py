@@ -35,6 +35,7 @@ from edgejoule.errors import EdgejouleError
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import Addition, cells, make_plan
 from edgejoule.machine import environment
+from edgejoule.machine.processes import files_of_processes
 from edgejoule.store import Store
 from edgejoule.study import study
 
@@ -551,7 +552,7 @@ SIX = ("--set", "design.replications=3")
 def drivers_below(folder: Path) -> list[str]:
     """Command lines of drivers that work in a folder, from /proc."""
     result = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+    for entry in files_of_processes("cmdline"):
         with contextlib.suppress(OSError):
             argv = entry.read_bytes().decode(errors="replace").split("\0")
             if "edgejoule-driver" in argv[0] and any(str(folder) in w for w in argv):

@@ -10,6 +10,7 @@ import uuid
 from pathlib import Path
 
 from edgejoule.commands.supervisor import SupervisedCommand
+from edgejoule.machine.processes import files_of_processes
 
 TOKEN_VARIABLE = "EDGEJOULE_TEST_TOKEN"
 
@@ -35,7 +36,7 @@ def alive(token: str) -> list[int]:
     """The processes that carry the token; zombies have no environment any more."""
     wanted = f"{TOKEN_VARIABLE}={token}".encode()
     pids = []
-    for environ in Path("/proc").glob("[0-9]*/environ"):
+    for environ in files_of_processes("environ"):
         with contextlib.suppress(OSError):  # ended meanwhile
             if wanted in environ.read_bytes().split(b"\0"):
                 pids.append(int(environ.parent.name))

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import pytest
 
 from edgejoule.database_servers import SERVERS, DatabaseServer
+from edgejoule.machine.processes import files_of_processes
 
 SHARED_MEMORY = Path("/dev/shm")
 
@@ -26,7 +27,7 @@ def no_shared_memory_left() -> Iterator[None]:
     yield
     if new := _segments() - before:
         mapped = ""
-        for maps in Path("/proc").glob("[0-9]*/maps"):
+        for maps in files_of_processes("maps"):
             with contextlib.suppress(OSError):  # the process has ended
                 mapped += maps.read_text()
         for segment in new:

@@ -15,6 +15,7 @@ import pytest
 
 from edgejoule.database_servers.record import FILE, Record
 from edgejoule.databases.driver import adapters
+from edgejoule.machine.processes import files_of_processes
 from edgejoule.store import Run, Store
 
 SPEC = """\
@@ -106,7 +107,7 @@ class Study:
     def left(self) -> list[str]:
         """Records of servers and processes with the study's folder in their command lines."""
         files = [str(file) for file in self.folder.glob(f"**/{FILE}")]
-        for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        for entry in files_of_processes("cmdline"):
             try:
                 argv = entry.read_bytes()
             except OSError:

@@ -17,6 +17,7 @@ from edgejoule.database_servers import SERVERS, DatabaseServer, ycsb_client
 from edgejoule.database_servers.serving import Serving
 from edgejoule.database_servers.ycsb_client import Task, YcsbClient
 from edgejoule.errors import DatabaseError
+from edgejoule.machine.processes import files_of_processes
 
 from .studies import Study, needs, until
 
@@ -144,7 +145,7 @@ def client_of(study: Study) -> int | None:
     record = study._served_run()
     if record is None:
         return None
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+    for entry in files_of_processes("cmdline"):
         try:
             argv = entry.read_bytes()
         except OSError:

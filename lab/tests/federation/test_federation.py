@@ -15,6 +15,7 @@ import pytest
 
 from edgejoule.eco.federation import Federation, FederationServer, Programs, Unlimited
 from edgejoule.errors import FederationError, UsageError
+from edgejoule.machine.processes import files_of_processes
 
 BUILD = Path(__file__).resolve().parents[3] / "build"
 pytestmark = [
@@ -47,7 +48,7 @@ def places_of(federation: Federation) -> list[str]:
 def of_folder(folder: Path) -> list[str]:
     """Command lines of processes that name it."""
     result = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
+    for file in files_of_processes("cmdline"):
         try:
             argv = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:

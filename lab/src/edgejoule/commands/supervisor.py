@@ -27,7 +27,7 @@ from typing import Any
 from edgejoule.commands.phase_lines import PhaseLines
 from edgejoule.database_servers.processes import started_ticks
 from edgejoule.errors import CommandError, EdgejouleError
-from edgejoule.machine.processes import AdoptedTree, Membership
+from edgejoule.machine.processes import AdoptedTree, Membership, files_of_processes
 
 PROGRAM = "edgejoule-supervisor"
 MARKS_VARIABLE = "EDGEJOULE_MARKS"  # in the command's environment: the FIFO for names of phases
@@ -341,7 +341,7 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 
 def _end_session(session: int) -> None:
     """Kills the rest of a supervisor's session after the supervisor itself was killed."""
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for stat in files_of_processes("stat"):
         with contextlib.suppress(OSError):  # the process has ended meanwhile
             fields = stat.read_text(errors="replace").rpartition(")")[2].split()
             if int(fields[3]) == session:

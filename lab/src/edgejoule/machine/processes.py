@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -17,6 +17,14 @@ from edgejoule.machine import process_clock
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 END_S = 5.0  # between SIGTERM and SIGKILL
+
+
+def files_of_processes(name: str) -> Iterator[Path]:
+    """Yields /proc/PID/NAME of every process. To read one raises OSError if the process has ended.
+
+    Path.glob raises ProcessLookupError by itself if a process ends at the wrong moment.
+    """
+    return (Path(f"/proc/{entry}/{name}") for entry in os.listdir("/proc") if entry.isdecimal())  # noqa: PTH208
 
 
 class Membership(Protocol):
