@@ -54,6 +54,7 @@ function(edgejoule_mutant name source old new)
     # An aborted mutant is caught too. One that was not built is not.
     add_test(NAME ${MUTANT_TEST} COMMAND sh -c "test ! -x \"$0\" || \"$0\" \"$@\" || exit 1" ${program})
     set_property(TEST ${MUTANT_TEST} PROPERTY WILL_FAIL TRUE)
+    set_property(TEST ${MUTANT_TEST} PROPERTY LABELS slow) # it checks a test and not the product
   endif()
   set_property(TEST ${MUTANT_TEST} PROPERTY TIMEOUT 120)
 endfunction()
