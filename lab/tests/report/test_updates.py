@@ -14,9 +14,9 @@ def run(database: str, semantics: str | None) -> Run:
 def test_different_updates_are_one_caveat():
     runs = [run("sqlite", "native"), run("leveldb", "put"), run("rocksdb", "put"), run("lmdb", "merge")]
     assert update_caveats(runs) == [
-        "An update is not the same work at each database. leveldb and rocksdb: writes the row without reading it "
-        "(put); lmdb: reads the row first and writes it whole (merge); sqlite: lets the database change the fields "
-        "of an existing row (native)."
+        "An update is not the same work at each database. leveldb and rocksdb: the row is written without a read "
+        "(put); lmdb: the row is read first and written whole (merge); sqlite: the database changes fields of an "
+        "existing row (native)."
     ]
 
 

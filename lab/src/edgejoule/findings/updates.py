@@ -9,9 +9,9 @@ from edgejoule.findings.text import listed
 from edgejoule.store import Run
 
 _MEANINGS = {
-    "put": "writes the row without reading it",
-    "merge": "reads the row first and writes it whole",
-    "native": "lets the database change the fields of an existing row",
+    "put": "the row is written without a read",
+    "merge": "the row is read first and written whole",
+    "native": "the database changes fields of an existing row",
 }
 
 
