@@ -237,7 +237,7 @@ def test_an_update_of_all_fields_reads_nothing_unless_merge_is_set(
     assert drive("load", *place).returncode == 0
     start, *_, end = events_of(drive("run", *place, "-json", "-").stdout)
     assert start["update_semantics"] == semantics
-    assert end["read_before_write"] == pytest.approx(reads, rel=0.1)
+    assert end["read_before_write"] == pytest.approx(reads, rel=0.1)  # updates are drawn: 2,500 ± 35 of 5,000
 
 
 def test_the_checksum_is_that_of_the_measured_operations() -> None:

@@ -307,7 +307,7 @@ class Store:
             if not query.startswith("mode=ro"):
                 cls._use_wal(connection)
                 version = version if version == SCHEMA_VERSION else upgrade(connection)
-            if query == "mode=rwc":  # a study is to be told before it measures: SQLite opens a protected file, too
+            if query == "mode=rwc":  # refuses before a study measures: SQLite opens a protected file too
                 connection.executescript(f"BEGIN IMMEDIATE; PRAGMA user_version = {version}; ROLLBACK;")
             connection.executescript("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL;")
         except BaseException:
