@@ -67,6 +67,17 @@ def clocks(begin_s: float) -> dict[str, Any]:
     return {"wall": wall, "markers_ns": markers_ns(begin_s), "notes": [], "exchanges": [], "meters": []}
 
 
+def load_of(begin_s: float) -> dict[str, Any]:
+    """The facts of a load that ends 2 s before the run begins."""
+    start, end, settled = (ns(begin_s - s) for s in (7.0, 3.0, 2.0))
+    return {
+        "name": f"run-{begin_s:g}-noop", "runs_before": 0, "records": 1000, "active_s": 4.0, "settled_s": 5.0,
+        "intervals": asdict(Intervals(start, end, settled, True)),
+        "idle_windows_ns": [[ns(begin_s - 8), start], [settled, ns(begin_s - 1)]],
+        "other_programs": {"cpu_s": 0.0, "own_cpu_s": 1.0, "own_read_bytes": 0, "own_write_bytes": 0, "exceeded": []},
+    }  # fmt: skip
+
+
 def own_trace(begin_s: float, share: float) -> Trace:
     """What the run's own, modelled meter said: a share of the truth."""
     t_ns = np.arange(ns(begin_s), ns(begin_s + 23), 50_000_000)
@@ -80,8 +91,14 @@ def store(tmp_path: Path) -> Path:
     return stored(tmp_path / "store.db", clocks)
 
 
-def stored(path: Path, clocks_of: Callable[[float], dict[str, Any]], own_shares: Sequence[float] = (1, 1, 1)) -> Path:
-    """own_shares: of the true energy, by each run's own meter."""
+def stored(
+    path: Path,
+    clocks_of: Callable[[float], dict[str, Any]],
+    own_shares: Sequence[float] = (1, 1, 1),
+    *,
+    loads: bool = False,
+) -> Path:
+    """own_shares: of the true energy, by each run's own meter. loads: a load of 5 s was made for each run."""
     spec = Spec.model_validate(tomllib.loads(SPEC))
     with Store.open(path, create=True) as opened:
         number = opened.create_experiment(
@@ -98,6 +115,8 @@ def stored(path: Path, clocks_of: Callable[[float], dict[str, Any]], own_shares:
                 "idle": {**idle, "net_budget_j": {}, "missing_reason": None},
                 "quiet": {**none, "net_budget_j": {}, "missing_reason": "a model says nothing of it"},
             }
+            if loads:
+                facts["load"] = load_of(begin_s)
             run = Run(
                 i, i, {"database": "noop"}, "finished", intervals=intervals, facts=facts, meters=meters,
                 responses=tuple(
@@ -105,7 +124,7 @@ def stored(path: Path, clocks_of: Callable[[float], dict[str, Any]], own_shares:
                         name, own_shares[i] * TRUE_J if name == "energy_j" else 1.0, RESPONSES[name].unit,
                         "modelled" if RESPONSES[name].is_energy else "timed",
                     )
-                    for name in (*ENERGIES, "active_s")
+                    for name in (*ENERGIES, *(("load_energy_j",) if loads else ()), "active_s")
                 ),
             )  # fmt: skip
             end = {"event": "end", "monotonic_ns": ns(begin_s + 17), "operations": 1000}
@@ -294,6 +313,28 @@ def test_as_the_primary_meter_its_joules_become_the_responses_of_all_runs(tmp_pa
     assert again.exit_code == 2
     assert "add --primary" in again.output
     assert attach(path, store, "--replace", "--primary").exit_code == 0
+
+
+def test_a_load_that_was_measured_gets_its_joules_from_the_trace_too(tmp_path: Path) -> None:
+    store = stored(tmp_path / "loads.db", clocks, loads=True)
+    assert attach(recorded(tmp_path), store, "--primary").exit_code == 0
+    with Store.open(store) as opened:
+        for run in opened.runs(1):
+            jsonschema.validate(run.record("s"), json.loads(SCHEMA.read_text()))
+            load = next(r for r in run.responses if r.name == "load_energy_j")
+            assert load.method == "measured"
+            assert load.value == pytest.approx(5 * QUIET_W, abs=load.uncertainty_k2)
+            assert run.value("energy_j") == pytest.approx(TRUE_J, rel=0.01)
+
+
+def test_a_load_that_the_trace_does_not_cover_has_no_joules(tmp_path: Path) -> None:
+    store = stored(tmp_path / "loads.db", clocks, loads=True)
+    assert attach(recorded(tmp_path, span_s=(995.0, 1120.0)), store, "--primary").exit_code == 0
+    with Store.open(store) as opened:
+        first, *others = (next(r for r in run.responses if r.name == "load_energy_j") for run in opened.runs(1))
+    assert first.value is None
+    assert first.missing_reason
+    assert all(load.value == pytest.approx(5 * QUIET_W, rel=0.1) for load in others)
 
 
 def test_joules_of_two_meters_are_never_compared(tmp_path: Path, store: Path) -> None:

@@ -182,7 +182,7 @@ def written(folder: Path, factors: str, fixed: str = "", design: str = "", opera
         ('filesystem = "ntfs"', "expected one of ext4, xfs"),
         ('filesystem = "xfs"\nfilesystem_mb = 100', "at least 300"),
         ('data_path = "sd"', "whole path"),
-        ('filesystem = "ext4"', 'is made for each run; set load = "run"'),
+        ('filesystem = "ext4"', 'is made for each run; set load = "run", or "fresh"'),
     ],
 )
 def test_an_impossible_request_is_refused_with_its_reason(tmp_path: Path, fixed: str, message: str) -> None:
@@ -199,7 +199,7 @@ def runs_of(folder: Path, spec: Path) -> Sequence[Run]:
         return store.runs(store.find().id)
 
 
-@pytest.mark.parametrize("design", ["", 'load = "block"'])
+@pytest.mark.parametrize("design", ["", 'load = "fresh"', 'load = "block"'])
 def test_a_storage_path_is_a_factor_without_root(tmp_path: Path, design: str) -> None:
     places = [tmp_path / "a", tmp_path / "b"]
     for place in places:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from edgejoule.databases.loads import Loads
-from edgejoule.databases.system_under_test import LoadTime
+from edgejoule.databases.system_under_test import Load, LoadTime
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, make_plan
 from edgejoule.machine.file_system import FileSystem, MadeFileSystem
@@ -30,10 +30,10 @@ class Snapshots:
     def load_time(self, run: PlannedRun) -> LoadTime:
         return TOOK
 
-    def load_at(self, run: PlannedRun, data: Path, timeout_s: float, on_event: Any = None) -> LoadTime:
+    def load_at(self, run: PlannedRun, data: Path, timeout_s: float, on_event: Any = None) -> Load:
         data.mkdir(parents=True)
         (data / "loaded").touch()
-        return TOOK
+        return Load(TOOK)
 
 
 def plan(**design: Any) -> list[PlannedRun]:
@@ -91,6 +91,28 @@ def test_a_resumed_study_does_not_take_a_new_load_for_the_old_one(tmp_path: Path
     before = loads(tmp_path / "a", todo).prepare(todo[0])
     after = loads(tmp_path / "b", todo, used=(before.name,)).prepare(todo[0])
     assert after.name != before.name
+
+
+def test_every_run_of_a_fresh_load_has_its_own(tmp_path: Path) -> None:
+    todo = plan(load="fresh")
+    own = loads(tmp_path, todo)
+    for run in todo:
+        assert own.will_load(run)
+        load = own.prepare(run)
+        assert (load.name, load.runs_before) == (f"run-{run.index + 1}-{run.adapter}-key", 0)
+        assert load.load is not None
+        assert (load.path / "loaded").exists()
+        own.done(run, failed=False)
+        assert not load.path.exists()
+
+
+def test_only_the_first_run_on_a_load_has_made_it(tmp_path: Path) -> None:
+    todo = [run for run in plan(load="block") if run.block == 0 and run.adapter == "sqlite"]
+    shared = loads(tmp_path, todo)
+    assert [(shared.will_load(run), shared.prepare(run).load is not None) for run in todo] == [
+        (True, True),
+        (False, False),
+    ]
 
 
 def test_a_cell_spreads_its_replications_over_its_loads(tmp_path: Path) -> None:

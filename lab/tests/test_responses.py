@@ -11,6 +11,7 @@ from edgejoule.commands.supervisor import Repetition
 from edgejoule.dictionary.responses import (
     BASELINE_NET,
     BASELINE_POWER,
+    LOADED,
     OTHER_PROGRAMS,
     PER_LOADED_SERVER,
     PER_SERVER,
@@ -19,10 +20,12 @@ from edgejoule.dictionary.responses import (
     Values,
     interval_within,
     is_latency,
+    is_of_load,
+    load_name,
 )
 from edgejoule.study import command_figures, run_energy
 
-ENERGIES = {name for name, response in RESPONSES.items() if response.is_energy}
+ENERGIES = {name for name, response in RESPONSES.items() if response.is_energy and not is_of_load(name)}
 POWERS = {"power_mean_w", "power_net_w", "power_idle_w", "power_quiet_w"}
 
 
@@ -95,6 +98,7 @@ def test_the_better_side_of_each_response_is_stated() -> None:
         | dict.fromkeys(ONLY_DESCRIBES, Better.NEITHER)
         | dict.fromkeys(LOWER_IS_BETTER, Better.LOWER)
     )
+    stated |= {load_name(name): stated[name] for name in LOADED}
     declared = {name: response.better for name, response in RESPONSES.items() if not is_latency(name)}
     assert declared == stated
     assert {response.better for name, response in RESPONSES.items() if is_latency(name)} == {Better.LOWER}

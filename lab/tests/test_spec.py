@@ -115,7 +115,7 @@ def test_a_good_experiment_is_read(tmp_path: Path) -> None:
             "analysis.headline",
             "put 'cpu_us_per_op' first",
         ),
-        ("replications = 2", 'replications = 2\nload = "disk"', 20, "design.load", "'run', 'block' or 'cell'"),
+        ("replications = 2", 'replications = 2\nload = "disk"', 20, "design.load", "'run', 'fresh', 'block' or 'cell'"),
         ("replications = 2", "replications = 2\nloads = 2", 20, "design.loads", 'set load = "cell" for more'),
         ("recordcount = 1000", "memory_limit_mb = 8", 9, "fixed.memory_limit_mb", "at least 32"),
         ("recordcount = 1000", 'cache = "frozen"', 9, "fixed.cache", "warm, cold"),

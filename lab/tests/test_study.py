@@ -521,7 +521,7 @@ def test_a_phase_that_ends_by_time_is_lengthened_for_a_slow_meter(bench: Bench) 
 @pytest.mark.parametrize(
     ("arguments", "phrase"),
     [
-        (("--set", "design.load=block"), "share a load"),
+        (("--set", "design.load=block"), "a load made for the run"),
         (("--set", "meter.run_s_min=30000"), "more than 500"),
     ],
 )
@@ -778,6 +778,76 @@ def test_runs_of_a_cell_share_its_loads_and_one_load_is_no_replication(tmp_path:
     finished(twice)
     assert len({name for _, _, name, _ in loads_of(bench)}) == 8
     assert json.loads(twice.stdout)["responses"][0]["analyses"][0]["analysis"]["unit"] == "load"
+
+
+def test_a_fresh_load_is_measured_as_a_run_is(tmp_path: Path) -> None:
+    responses = [
+        "load_throughput_ops_s",
+        "load_settled_s",
+        "load_energy_j",
+        "load_device_write_bytes",
+        "throughput_ops_s",
+    ]
+    bench = Bench(tmp_path, SHARED.replace('"block"', '"fresh"').replace('["throughput_ops_s"]', json.dumps(responses)))
+    done = bench(
+        "run", "experiment.toml", "--json", "--set", "design.replications=2", "--set", "fixed.recordcount=4000"
+    )
+    finished(done)
+    record = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "run-record.schema.json").read_text()))
+    with Store.open(bench.store) as store:
+        runs = store.runs(store.find().id)
+    assert [(r.facts["load"]["name"].startswith("run-"), r.facts["load"]["runs_before"]) for r in runs] == [
+        (True, 0)
+    ] * 8
+    assert not list((tmp_path / "results/data").glob("loads/*"))
+    for run in runs:
+        load, intervals = run.facts["load"], run.intervals
+        assert load["records"] == 4000
+        assert load["intervals"]["settled_end_ns"] < intervals.active_start_ns, "the load ends before the run begins"
+        assert run.value("load_active_s") == pytest.approx(load["active_s"])
+        assert run.value("load_throughput_ops_s") == pytest.approx(4000 / load["active_s"])
+        assert run.value("load_settled_s") >= run.value("load_active_s")
+        assert run.value("load_data_bytes") > 4000 * 1000
+        if run.value("load_energy_j") is not None:
+            mean_w = run.value("load_energy_j") / run.value("load_settled_s")
+            assert mean_w == pytest.approx(run.value("load_power_mean_w"), rel=1e-6)
+    for line in bench("export", "--jsonl").stdout.splitlines():
+        record.validate(json.loads(line))
+    load = json.loads(done.stdout)["responses"][0]
+    assert load["response"] == "load_throughput_ops_s"
+    assert {cell["n"] for cell in load["cells"]} == {2}
+    assert load["analyses"][0]["analysis"]["unit"] is None, "each run has its own load: runs are replications"
+    more = bench(
+        "run", "experiment.toml", "--more", "1", "--set", "fixed.recordcount=4000", "--set", "design.replications=2"
+    )
+    finished(more)
+
+
+def test_loads_of_cells_are_the_replications_of_what_loading_costs(tmp_path: Path) -> None:
+    bench = Bench(
+        tmp_path, SHARED.replace('"block"', '"cell"\nloads = 2').replace('["thr', '["load_throughput_ops_s", "thr')
+    )
+    done = bench("run", "experiment.toml", "--json")
+    finished(done)
+    load, run = json.loads(done.stdout)["responses"]
+    assert {cell["n"] for cell in load["cells"]} == {2}, "one value for each load"
+    assert {cell["n"] for cell in run["cells"]} == {4}
+    assert load["analyses"][0]["analysis"] is not None, load["analyses"][0]["reason"]
+
+
+@pytest.mark.parametrize(("load", "why"), [("run", "a snapshot is loaded once"), ("block", "cells share the load")])
+def test_a_response_of_loads_needs_loads_that_are_replications(tmp_path: Path, load: str, why: str) -> None:
+    bench = Bench(tmp_path, SHARED.replace('"block"', f'"{load}"').replace('["thr', '["load_energy_j", "thr'))
+    one_line_error(bench("run", "experiment.toml", "--dry-run"), 2, why)
+
+
+def test_a_load_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, SHARED.replace('"block"', '"fresh"'))
+    done = bench("run", "experiment.toml", "--keep-going", "--set", "timing.run_timeout_s=0.01")
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert bench.counts() == {"failed": 16}
+    assert not list((tmp_path / "results/data").glob("loads/*"))
 
 
 def test_stein_makes_as_many_replications_as_the_first_ones_ask_for(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from edgejoule.databases.driver import Driver
 from edgejoule.databases.system_under_test import Command, Embedded, External, Served, ServedToYcsb, system_of
+from edgejoule.errors import DatabaseError
 from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun, make_plan
 
@@ -64,3 +66,10 @@ def test_durability_stands_for_options_of_a_server_that_the_study_starts() -> No
     assert system_of(planned("redis", durability="power")).options["persistence"] == "aof-always"
     external = planned("redis", durability="power", **{"redis.host": "board"})
     assert "persistence" not in system_of(external).options, "the user has configured it"
+
+
+def test_a_driver_that_was_removed_is_an_error_of_the_run(tmp_path: Path) -> None:
+    driver = Driver(["databases"], 5)
+    driver._command = [str(tmp_path / "gone")]
+    with pytest.raises(DatabaseError, match="gone cannot be started: No such file"):
+        driver.run()

@@ -268,6 +268,7 @@ def _time(plan: Plan, run: PlannedRun, earlier: Sequence[Run]) -> Time:
     for other in earlier:
         assert other.intervals is not None
         settled_s = (other.intervals.settled_end_ns - other.intervals.active_start_ns) / 1e9
+        settled_s += other.value("load_settled_s") or 0.0  # of a load that was made for the run
         seen.setdefault(cell_label(other.levels), []).append(settled_s)
     if seen:
         own = seen.get(run.label()) or [cost for costs in seen.values() for cost in costs]

@@ -161,15 +161,7 @@ class Driver:
         failed.
         """
         events: list[dict[str, Any]] = []
-        with subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE if self._in_step else None,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,  # so that Ctrl-C reaches only this program, which stops the driver cleanly
-        ) as process:
+        with self._started() as process:
             self._process = process
             adopted = Adopted(process.pid, self._member) if self._member else None
             if self._stopped:
@@ -195,6 +187,21 @@ class Driver:
         if code != 0 or not {"start", "active_end", "settled", "end"} <= {e["event"] for e in events}:
             raise DatabaseError(_failure(events, code, message))
         return events
+
+    def _started(self) -> subprocess.Popen[str]:
+        try:
+            return subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE if self._in_step else None,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,  # so that Ctrl-C reaches only this program, which stops the driver cleanly
+            )
+        except OSError as error:  # somebody rebuilds or removes the driver
+            program = error.filename or self._command[0]
+            raise DatabaseError(f"{program} cannot be started: {os.strerror(error.errno or 0)}") from error
 
     def step(self) -> None:
         """Lets a driver that works in step continue. run() reports one that has ended already."""

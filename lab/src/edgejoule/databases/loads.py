@@ -1,8 +1,9 @@
-"""Provides the loaded database of each run: a separate restored copy, or a load that several runs share.
+"""Provides the loaded database of each run: a restored copy, or a load that is made for it or for several runs.
 
-`load = "run"`: every run gets a copy of the snapshot. `load = "block"` or `"cell"`: the driver loads once for each
-block (of runs with the same content) or cell. Its runs work on that database one after another; each starts from the
-state that the previous run left. Every run records the load's name, because runs of one load are not independent.
+`load = "run"`: every run gets a copy of the snapshot. `load = "fresh"`: every run gets a load of its own.
+`load = "block"` or `"cell"`: the driver loads once for each block (of runs with the same content) or cell. Its runs
+work on that database one after another; each starts from the state that the previous run left. Every run records the
+load's name, because runs of one load are not independent.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from edgejoule.database_servers.serving import copy_logs
 from edgejoule.databases.driver import Event
 from edgejoule.databases.snapshots import Snapshots
-from edgejoule.databases.system_under_test import LoadTime, system_of
+from edgejoule.databases.system_under_test import Load, LoadTime, system_of
 from edgejoule.experiment.plan import PlannedRun
 from edgejoule.machine.file_system import MadeFileSystem
 
@@ -36,6 +37,7 @@ class PreparedDatabase:
     """A database ready for a run: its path, the load's name, and the number of earlier runs on it.
 
     snapshot: the name of the restored snapshot; empty: loaded in place. took: time of the load; None: unknown.
+    load: the load that was made for this run just now; None: the database was there.
     """
 
     path: Path
@@ -43,6 +45,7 @@ class PreparedDatabase:
     runs_before: int
     snapshot: str = ""
     took: LoadTime | None = None
+    load: Load | None = None
 
     def facts(self) -> dict[str, Any]:
         """Returns the values for the run's record."""
@@ -79,6 +82,7 @@ class Loads:
         self._places = {base: MadeFileSystem(base) for base in dict.fromkeys([folder, *map(self._base, todo)])}
         self._left = Counter(self._unit(run) for run in todo if run.load_unit)
         self._shared: dict[str, _Shared] = {}
+        self._current: Path | None = None  # the latest run's database
         self._external: Counter[str] = Counter()
 
     def _unit(self, run: PlannedRun) -> str:
@@ -98,18 +102,25 @@ class Loads:
             return made.mounted
         return made.make(dataclasses.replace(run.file_system, size_mb=copies * run.file_system.size_mb))
 
-    def prepare(self, run: PlannedRun) -> PreparedDatabase:
-        """Prepares the database of a run. Raises DatabaseError (a load failed) or StoreError."""
+    def will_load(self, run: PlannedRun) -> bool:
+        """Returns whether `prepare` makes the load of this run."""
+        return run.load_unit is not None and self._unit(run) not in self._shared
+
+    def prepare(self, run: PlannedRun, on_event: Callable[[Event], None] = lambda event: None) -> PreparedDatabase:
+        """Prepares the database of a run. on_event: receives the events of a load that is made for it. Raises
+        DatabaseError (a load failed) or StoreError.
+        """
         if run.load_unit is None:
-            path = self._ready(run, new=True) / "run"
+            self._current = path = self._ready(run, new=True) / "run"
             self._snapshots.restore(run, path)
             if system_of(run).users_host:
                 return self._of_user(run, path)
             key, took = self._snapshots.key(run), self._snapshots.load_time(run)
             return PreparedDatabase(path, f"run-{run.index + 1}", 0, key, took)
-        unit = self._unit(run)
-        shared = self._shared.get(unit) or self._load(run, unit)
-        return PreparedDatabase(shared.path, shared.name, shared.runs, took=shared.took)
+        load = self._load(run, on_event) if self.will_load(run) else None
+        shared = self._shared[self._unit(run)]
+        self._current = shared.path
+        return PreparedDatabase(shared.path, shared.name, shared.runs, took=shared.took, load=load)
 
     def _of_user(self, run: PlannedRun, path: Path) -> PreparedDatabase:
         """Returns the data that the user has loaded, which every run of this study works on."""
@@ -137,14 +148,14 @@ class Loads:
 
     def keep_logs(self, run: PlannedRun, target: Path) -> Path | None:
         """Copies the server logs of a failed run to target and returns it; None without logs or room."""
-        return copy_logs(self._ready(run, new=False) / "run", target)
+        return copy_logs(self._current, target) if self._current else None
 
     def done(self, run: PlannedRun, *, failed: bool) -> None:
         """Ends a run. Removes a shared database after its last run, and after a failed one, which may have damaged
         it."""
+        if run.file_system is not None:
+            self._places[self._base(run)].remove()
         if run.load_unit is None:
-            if run.file_system is not None:
-                self._places[self._base(run)].remove()
             for path in _beginning_with(self._base(run), "run"):
                 _remove(path)
             return
@@ -155,15 +166,23 @@ class Loads:
             if failed or self._left[unit] <= 0:
                 shutil.rmtree(shared.path, ignore_errors=True)
                 del self._shared[unit]
+        elif self._current is not None:  # the load has failed
+            shutil.rmtree(self._current, ignore_errors=True)
 
-    def _load(self, run: PlannedRun, unit: str) -> _Shared:
+    def _load(self, run: PlannedRun, on_event: Callable[[Event], None]) -> Load:
+        """Loads the database of a run, and of those that share it, in place."""
+        unit, key = self._unit(run), self._snapshots.key(run)
         name = next(n for n in (unit, *(f"{unit}-again-{i}" for i in range(1, 10_000))) if n not in self._used)
-        path = self._base(run) / "loads" / name
-        key = self._snapshots.key(run)
-        took = self._snapshots.load_at(run, path, self._timeout_s, lambda event: self._on_event(key, event))
+        self._current = path = self._ready(run, new=True) / "loads" / name
+
+        def hear(event: Event) -> None:
+            self._on_event(key, event)
+            on_event(event)
+
+        load = self._snapshots.load_at(run, path, self._timeout_s, hear)
         self._used.add(name)
-        self._shared[unit] = _Shared(name, path, took)
-        return self._shared[unit]
+        self._shared[unit] = _Shared(name, path, load.took)
+        return load
 
     def close(self) -> None:
         """Removes leftovers, also those of a killed study."""

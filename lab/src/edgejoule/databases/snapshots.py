@@ -16,7 +16,7 @@ from edgejoule.database_servers.serving import copy_logs
 from edgejoule.databases.driver import (
     Event,
 )
-from edgejoule.databases.system_under_test import LoadTime, system_of
+from edgejoule.databases.system_under_test import Load, LoadTime, system_of
 from edgejoule.errors import DatabaseError, StoreError
 from edgejoule.experiment.plan import PlannedRun
 from edgejoule.unusable_files import reason
@@ -80,7 +80,7 @@ class Snapshots:
         try:
             with _store_errors(final, "the loaded database cannot be kept"):
                 shutil.rmtree(part, ignore_errors=True)
-                took = self.load_at(run, part / "data", timeout_s, on_event)
+                took = self.load_at(run, part / "data", timeout_s, on_event).took
                 (part / "load.json").write_text(json.dumps(took._asdict()))
                 (part / _FILES).write_text(json.dumps(_files(part / "data")))
                 _sync_tree(part)
@@ -95,7 +95,7 @@ class Snapshots:
 
     def load_at(
         self, run: PlannedRun, data: Path, timeout_s: float, on_event: Callable[[Event], None] | None = None
-    ) -> LoadTime:
+    ) -> Load:
         """Load the database of this run at `data`, synced. Raises DatabaseError, or StoreError when it cannot."""
         system = system_of(run)
         if reason := system.missing():
@@ -103,9 +103,9 @@ class Snapshots:
         with _store_errors(data, "the database cannot be loaded there"):
             shutil.rmtree(data, ignore_errors=True)
             data.mkdir(parents=True)
-            took = system.load(data, timeout_s, on_event)
+            load = system.load(data, timeout_s, on_event)
             _sync_tree(data)
-        return took
+        return load
 
     def load_time(self, run: PlannedRun) -> LoadTime | None:
         """Returns the time of the load that a run starts from; None if it was not recorded."""

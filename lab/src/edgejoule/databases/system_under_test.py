@@ -8,7 +8,9 @@ A kind reports missing requirements and impossible requests, loads its data, and
 from __future__ import annotations
 
 import abc
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,7 +19,7 @@ from edgejoule.commands.loading import load_by_command, load_content
 from edgejoule.database_servers import REMOVED, SERVERS, DatabaseServer, ycsb_client
 from edgejoule.database_servers.external import HOST, SECRET, external
 from edgejoule.database_servers.options import OWN, option_text
-from edgejoule.database_servers.serving import Serving, keep_data_only, options_of, serving
+from edgejoule.database_servers.serving import ServerUse, Serving, keep_data_only, options_of, serving
 from edgejoule.database_servers.ycsb_client import BINDINGS, Task, YcsbClient
 from edgejoule.databases import driver as databases
 from edgejoule.databases.driver import (
@@ -60,6 +62,23 @@ class LoadTime(NamedTuple):
     settled_s: float
 
 
+@dataclass(frozen=True)
+class Load:
+    """A finished load: its time, the client's events, and the server's use of resources until settled.
+
+    events: empty for a command, which reports none. served: None without a server.
+    """
+
+    took: LoadTime
+    events: Sequence[dict[str, Any]] = ()
+    served: ServerUse | None = None
+
+    @classmethod
+    def of(cls, events: Sequence[dict[str, Any]], served: ServerUse | None = None) -> Load:
+        """Builds the load from its client's events. Raises DatabaseError unless all records were loaded."""
+        return cls(_load_time(events), events, served)
+
+
 class SystemUnderTest(abc.ABC):
     """The system that one planned run measures."""
 
@@ -98,7 +117,7 @@ class SystemUnderTest(abc.ABC):
         """Returns a name for people, and everything that determines the loaded data."""
 
     @abc.abstractmethod
-    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
+    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> Load:
         """Load its data into an empty folder. Raises DatabaseError."""
 
     @abc.abstractmethod
@@ -209,12 +228,12 @@ class Embedded(_Driven):
         place = {"path": str(data)} if self._keeps_data else {}
         return driver_arguments(command, self.run, {**self.run.options, **place})
 
-    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
-        return _load_time(Driver(self.arguments("load", data), timeout_s, on_event).run())
+    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> Load:
+        return Load.of(Driver(self.arguments("load", data), timeout_s, on_event).run())
 
     def why_not_repeated(self, count: int) -> str | None:
         if self.run.load_unit is not None:
-            return "runs that share a load cannot be executed several times"
+            return "a load made for the run cannot be restored between executions"
         if self.run.cold:
             return "dropping caches between executions would be measured too"
         if count > EXECUTIONS_MAX:
@@ -316,18 +335,28 @@ class Served(_Driven):
         arguments += quiet_arguments(quiet_s, first=True, last=True)
         return Driver(arguments, timing.run_timeout_s + 2 * quiet_s, hear, prefix)
 
-    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
-        """Loads the data, which the server keeps."""
+    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> Load:
+        """Loads the data, which the server keeps. The load has settled when the server has, after the client."""
+
+        def hear(event: Event) -> None:
+            if event["event"] != "settled":
+                served.hear(event)
+            if on_event:
+                on_event(event)
+
         server = self.server(data)
         with serving(server) as served:
-            client = self._load_client(served, timeout_s, on_event)
+            client = self._load_client(served, timeout_s, hear)
             served.end_client = client.stop
-            took = _load_time(client.run())
+            events = client.run()
             settled = server.await_settled(_LOAD_SETTLE_S)
             if not settled.complete:
                 raise DatabaseError(f"the load has not settled within {_LOAD_SETTLE_S:g} s: {settled.how}")
+            served.mark("settled")
+            end_ns = time.monotonic_ns()
+            used = served.served()
         keep_data_only(server)
-        return took
+        return Load.of([{**e, "monotonic_ns": end_ns} if e["event"] == "settled" else e for e in events], used)
 
     def _load_client(self, served: Serving, timeout_s: float, on_event: OnEvent | None) -> Driver | YcsbClient:
         return Driver(self.arguments("load", served), timeout_s, on_event)
@@ -453,7 +482,7 @@ class External(Served):
         """Returns the driver's arguments; all options are the client's."""
         return driver_arguments(command, self.run, self.options)
 
-    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
+    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> Load:
         raise AssertionError("the user has loaded it")
 
 
@@ -518,9 +547,9 @@ class Command(SystemUnderTest):
         of_command = {**load_content(self.run), "adapter": self.run.adapter, "version": version}
         return f"command-{self.run.adapter}", {**of_command, "options": self.options}
 
-    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> LoadTime:
+    def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> Load:
         took_s = load_by_command(self.run, self.server(data), data, timeout_s, _LOAD_SETTLE_S)
-        return LoadTime(None, took_s, took_s)
+        return Load(LoadTime(None, took_s, took_s))
 
     def why_not_repeated(self, count: int) -> str | None:
         for key in ("prepare", "conclude"):

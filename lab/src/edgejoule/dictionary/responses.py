@@ -110,6 +110,32 @@ def _fixed() -> list[Response]:
     ]
 
 
+#: Responses that a load has too, which is made for a run or for several (design.load = "fresh", "block" or "cell").
+LOADED = (
+    "energy_per_op_uj", "energy_j", "energy_net_j", "power_mean_w", "power_net_w", "throughput_ops_s", "active_s",
+    "settled_s", "cpu_us_per_op", "process_write_bytes", "device_read_bytes", "device_write_bytes", "device_bytes",
+    "write_amplification", "device_write_amplification", "data_bytes",
+)  # fmt: skip
+
+
+def load_name(name: str) -> str:
+    """Returns the name of a response of a load. name: of LOADED."""
+    return f"load_{name}"
+
+
+def _label_of_load(label: str) -> str:
+    return f"{label}{',' if label.endswith(', settled') else ''} while loading"
+
+
+def _of_loads() -> list[Response]:
+    return [replace(r, name=load_name(r.name), label=_label_of_load(r.label)) for r in _fixed() if r.name in LOADED]
+
+
+def is_of_load(name: str) -> bool:
+    """Is it a response of a load?"""
+    return name.startswith("load_") and name in RESPONSES
+
+
 #: A baseline -> the responses of its power, and of the energy above it.
 BASELINE_POWER = {"idle": "power_idle_w", "quiet": "power_quiet_w"}
 BASELINE_NET = {"idle": "energy_net_j", "quiet": "energy_net_quiet_j"}
@@ -180,7 +206,7 @@ def _label_of(operation: str) -> str:
 
 
 RESPONSES: dict[str, Response] = Responses(
-    {r.name: r for r in _fixed()}
+    {r.name: r for r in (*_fixed(), *_of_loads())}
     | {
         (name := latency_name(operation, measure, statistic)): Response(
             name, "µs", f"{_label_of(operation)}{_LATENCIES[measure][1]}, {meaning}", Better.LOWER, Values.AMOUNT

@@ -21,7 +21,7 @@ from edgejoule.dictionary.properties import (
     is_option,
     static_server,
 )
-from edgejoule.dictionary.responses import PER_LOADED_SERVER, PER_SERVER, nearest
+from edgejoule.dictionary.responses import PER_LOADED_SERVER, PER_SERVER, is_of_load, nearest
 from edgejoule.errors import UsageError
 from edgejoule.experiment.command import CommandWorkload
 from edgejoule.experiment.command_complaints import (
@@ -145,8 +145,8 @@ def _excluded(spec: Spec) -> Iterator[Complaint]:
                 yield key_of(spec, "load_percent", cell), Exclusion(key_of(spec, name, cell), why)
         if wrong := file_system.complaint(in_force):
             yield key_of(spec, wrong[0], cell), wrong[1]
-        if "filesystem" in in_force and spec.design.load != "run":
-            why = 'a file system is made for each run; set load = "run"'
+        if "filesystem" in in_force and spec.design.shares_loads:
+            why = 'a file system is made for each run; set load = "run", or "fresh"'
             yield key_of(spec, "filesystem", cell), Exclusion("design.load", why)
         if in_force.get("cache") == "cold" and in_force.get("warmup_s"):
             why = 'the warm-up would fill the cold cache; set warmup_s = 0 to keep it cold, or cache = "warm"'
@@ -161,7 +161,13 @@ def _shared_loads(spec: Spec) -> Iterator[Complaint]:
     if design.loads > design.replications:
         why = f"every load needs a run; set loads to at most {design.replications}, or replications to {design.loads}"
         yield "design.loads", Exclusion("design.replications", why)
-    if design.load == "run":
+    if design.load in ("run", "block"):
+        for name in (name for name in spec.analysis.responses if is_of_load(name)):
+            cause = (
+                "a snapshot is loaded once, unmeasured" if design.load == "run" else "cells share the load of a block"
+            )
+            yield "analysis.responses", Exclusion("design.load", f'{name}: {cause}; set load = "fresh", or "cell"')
+    if not design.shares_loads:
         return
     if "load_percent" in (*spec.factors, *spec.fixed):
         curve = key_of(spec, "load_percent", {})
@@ -188,7 +194,7 @@ def _sequential(spec: Spec) -> Iterator[Complaint]:
     if declared.budget_s is not None and declared.kind != "stein":
         why = f'belongs to stein, and the kind is {declared.kind}; remove it, or set kind = "stein"'
         yield f"{key}.budget_s", Exclusion(f"{key}.kind", why)
-    if spec.design.load != "run":
+    if spec.design.shares_loads:
         why = 'looks count replications, and runs that share a load are not replications; set load = "run"'
         yield key, Exclusion("design.load", why)
     replications = spec.design.replications

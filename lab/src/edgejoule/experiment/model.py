@@ -89,15 +89,21 @@ class Design(_Strict):
     seed: int = Field(
         default=1, ge=0, lt=2**63, description="shuffles the blocks and seeds the driver; printed with the plan"
     )
-    load: Literal["run", "block", "cell"] = Field(
+    load: Literal["run", "fresh", "block", "cell"] = Field(
         default="run",
-        description="run: every run starts from a restored snapshot of a loaded database; block, cell: the runs of a "
-        "block or of a cell share a load made for them, which is then the unit of error",
+        description="run: every run starts from a restored snapshot of a loaded database; fresh: every run has a load "
+        "of its own, made before it and measured; block, cell: the runs of a block or of a cell share such a load, "
+        "which is then the unit of error",
     )
     loads: int = Field(
         default=1, ge=1, le=10_000, description="loads of a cell, over which its replications are spread"
     )
     sequential: Sequential | None = Field(default=None, description="may stop before all replications are made")
+
+    @property
+    def shares_loads(self) -> bool:
+        """Returns whether runs share a load, and so depend on each other."""
+        return self.load in ("block", "cell")
 
 
 class Timing(_Strict):

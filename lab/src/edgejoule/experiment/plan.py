@@ -27,11 +27,11 @@ class PlannedRun:
     the kind. durability_asked: the experiment names it. replication_factor: copies of each row; None: as the options
     say. failure_share_max: of the operations; a run in which more fail has failed. longest_gap_s_max: without a
     success; a longer one is flagged. cold: with an empty page cache. memory_limit_bytes: of database, driver and the
-    page cache they fill. load_unit: runs of one unit that want the same content share a load; None: its own load.
-    load_percent: of the rate that the cell reaches; 0 is idle. data_path: below which folder the database lies; None:
-    the study's own. file_system: made for the run, with the database on it. policy: of the federation, by which
-    compactions are offloaded; None: no eco. link: of the federation's servers; None: loopback. command: the
-    program that is the workload; values: of its placeholders, without those that the run itself fills in.
+    page cache they fill. load_unit: runs of one unit that want the same content share a load made for them; None: it
+    starts from a snapshot. load_percent: of the rate that the cell reaches; 0 is idle. data_path: below which folder
+    the database lies; None: the study's own. file_system: made for the run, with the database on it. policy: of the
+    federation, by which compactions are offloaded; None: no eco. link: of the federation's servers; None: loopback.
+    command: the program that is the workload; values: of its placeholders, without those that the run itself fills in.
     """
 
     index: int
@@ -179,7 +179,7 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
         seed=seed,
         kind=kind,
         cold=own.get("cache") == "cold",
-        load_unit=_load_unit(spec, levels, block),
+        load_unit=_load_unit(spec, levels, block, index),
         load_percent=float(own["load_percent"]) if "load_percent" in own else None,
         data_path=str(own["data_path"]) if "data_path" in own else None,
         file_system=of_settings(own),
@@ -200,11 +200,13 @@ def _options(adapter: str, settings: Mapping[str, Level]) -> dict[str, Level]:
     }
 
 
-def _load_unit(spec: Spec, levels: Mapping[str, Level], block: int) -> str | None:
-    """Names the load that a run shares: with a block's runs, or a cell's (over design.loads loads), of equal
-    content."""
+def _load_unit(spec: Spec, levels: Mapping[str, Level], block: int, index: int) -> str | None:
+    """Names the load that is made for a run: its own, or one that it shares with a block's runs, or a cell's (over
+    design.loads loads), of equal content. None: it starts from a snapshot."""
     if spec.design.load == "run":
         return None
+    if spec.design.load == "fresh":
+        return f"run-{index + 1}"
     if spec.design.load == "block":
         return f"block-{block + 1}"
     share = block * spec.design.loads // spec.design.replications

@@ -81,7 +81,7 @@ def check_spec(experiment: Row) -> Spec:
 
 
 def _check_added(added: Sequence[rows.AddedRow], spec: Spec) -> None:
-    if added and (spec.design.sequential or spec.design.load != "run"):
+    if added and (spec.design.sequential or spec.design.shares_loads):
         raise ContentError("environment_json.added: expected none; the number of runs of such a design is fixed")
     known = {json.dumps(cell) for cell in cells(spec)} if added else set()
     for number, one in enumerate(added):

@@ -7,9 +7,9 @@ Further keys of JSON objects are kept and not checked. schemas/run-record.schema
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 NUMBER_MAX = 1e18  # above any figure of a run in SI units: bytes, ns, J
 READINGS_OF_A_SECOND_MAX = 10_000_000
@@ -18,6 +18,7 @@ Ns = Annotated[int, Field(ge=0, lt=2**63)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Number = Annotated[float, Field(ge=-NUMBER_MAX, le=NUMBER_MAX)]
 Length = Annotated[float, Field(ge=0, le=NUMBER_MAX)]  # of a time, an uncertainty, a share
+Window = Annotated[list[Ns], Field(min_length=2, max_length=2)]
 Name = Annotated[str, Field(min_length=1)]
 EnergyMethod = Literal["measured", "counted", "modelled"]
 
@@ -32,10 +33,31 @@ class LoadRow(Row):
     snapshot: str | None = None
 
 
+class LoadIntervals(Row):
+    active_start_ns: Ns
+    active_end_ns: Ns
+    settled_end_ns: Ns
+    settled_complete: bool
+
+
+class OtherProgramsRow(Row):
+    exceeded: list[str] = []
+
+
 class KeptLoad(LoadRow):
     records: Count | None
     active_s: Annotated[float, Field(gt=0, le=NUMBER_MAX)]
     settled_s: Length
+    intervals: LoadIntervals | None = None
+    idle_windows_ns: Annotated[list[Window], Field(min_length=2, max_length=2)] | None = None
+    other_programs: OtherProgramsRow | None = None
+
+    @model_validator(mode="after")
+    def _measured_as_a_whole(self) -> Self:
+        measured = (self.intervals, self.idle_windows_ns, self.other_programs)
+        if None in measured and any(each is not None for each in measured):
+            raise ValueError("expected intervals, idle_windows_ns and other_programs together")
+        return self
 
 
 class WarmCache(Row):
@@ -151,7 +173,7 @@ class CoolDownRow(Row):
 
 class BaselineRow(Row):
     method: EnergyMethod
-    windows_ns: list[Annotated[list[Ns], Field(min_length=2, max_length=2)]] | None
+    windows_ns: list[Window] | None
     net_budget_j: dict[str, Number]
     core_share: Length | None = None
 
@@ -185,10 +207,6 @@ class Environment(Row):
 class Imported(Row):
     file: str
     flags: list[str]
-
-
-class OtherProgramsRow(Row):
-    exceeded: list[str] = []
 
 
 class PhaseRow(Row):

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from edgejoule.dictionary.responses import RESPONSES, Better, Response, interval_within
+from edgejoule.dictionary.responses import RESPONSES, Better, Response, interval_within, is_of_load
 from edgejoule.errors import DataError, UsageError
 from edgejoule.experiment.model import Analysis as Declared
 from edgejoule.experiment.model import Spec
 from edgejoule.findings.additions import alone_in_block
 from edgejoule.findings.design import Layout, label, runs_of
 from edgejoule.findings.model import AnalysisPart, Cell, Contrast, Levels, Ranking, ResponseFinding
-from edgejoule.findings.other_programs import disturbed
+from edgejoule.findings.other_programs import disturbed, disturbed_loads
 from edgejoule.findings.rates import missed_rates, needs_its_rate
 from edgejoule.stats import AnalysisResult, DeclaredTest, Group, Looks, Pair, Scale, analyse, describe, looks
 from edgejoule.stats.options import AnalyseOptions
@@ -46,7 +46,7 @@ def respond(
         return None
     known = responses[name]
     method = _method(values.values())
-    unusable = disturbed(runs) if known.is_energy else None
+    unusable = (disturbed_loads if is_of_load(name) else disturbed)(runs) if known.is_energy else None
     missed = missed_rates(runs, design) if needs_its_rate(name) else {}
     if analysed:
         alone = alone_in_block(runs, values, design, declared)

@@ -67,7 +67,7 @@ def design_of(spec: Spec, subject: str | None = None, *, added_blocks: int = 0) 
         subjects=tuple(spec.factors[subject]),
         others=others,
         conditions=tuple(dict(zip(others, combo, strict=True)) for combo in combos),
-        shares_loads=spec.design.load != "run",
+        shares_loads=spec.design.shares_loads,
         blocked=spec.design.order == "randomised-blocks" and spec.design.replications + added_blocks > 1,
         declared_blocks=spec.design.replications,
     )

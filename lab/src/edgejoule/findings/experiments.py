@@ -85,6 +85,9 @@ def runs(experiment: Experiment, runs: Sequence[Run], noted: Collection[int] = (
     return Table("runs", columns, numeric, tuple(rows), optional=optional)
 
 
+LOAD_FLAG = "load: "  # begins a flag about the load that was made for a run
+
+
 def remark(run: Run, *, noted: bool = False) -> str:
     """Returns what is special about a run in a few words; "" if nothing is."""
     status = [] if run.status == "finished" else [run.status.replace("_", " ")]
@@ -106,6 +109,8 @@ def flag_text(flags: Sequence[str]) -> str:
 
 def _short(flag: str) -> str:
     """Returns a flag in a few words: its first clause in at most _FLAG_MAX characters."""
+    if flag.startswith(LOAD_FLAG):
+        return f"{LOAD_FLAG}{_short(flag.removeprefix(LOAD_FLAG))}"
     for pattern, text in _SHORT:
         if match := pattern.match(flag):
             return match.expand(text)

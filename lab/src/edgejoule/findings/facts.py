@@ -132,10 +132,12 @@ def _facts(name: str, durability: str, runs: Sequence[Run]) -> DatabaseFacts:
 
 
 def load_facts(runs: Sequence[Run]) -> tuple[LoadFacts, ...]:
-    """Returns every load once, ordered by its levels, without the loads that have no recorded figures."""
+    """Returns every load once, ordered by its levels, without the loads that have no recorded figures, and without
+    those of single runs, whose figures are responses."""
     grouped: dict[str, list[Run]] = {}
     for run in runs:
-        if "active_s" in (load := run.facts.get("load", {})):
+        load = run.facts.get("load", {})
+        if "active_s" in load and ("snapshot" in load or not load["name"].startswith("run-")):
             grouped.setdefault(load.get("snapshot") or load["name"], []).append(run)
     loads = []
     for own in grouped.values():

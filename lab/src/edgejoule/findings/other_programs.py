@@ -29,6 +29,15 @@ def disturbed(runs: Sequence[Run]) -> str | None:
     return cpu and f"{cpu}; the watts are not usable"
 
 
+def disturbed_loads(runs: Sequence[Run]) -> str | None:
+    """Returns why the loads' energies are not usable; None when other programs used few CPUs."""
+    loads = [run.facts["load"]["other_programs"] for run in runs if "other_programs" in run.facts.get("load", {})]
+    flagged = sum("cpu" in others["exceeded"] for others in loads)
+    if not flagged:
+        return None
+    return f"other programs used the CPU in {flagged} of {count(len(loads), 'load')}; the watts are not usable"
+
+
 def cpu_share_text(runs: Sequence[Run]) -> str | None:
     """Returns the CPU share of other programs in the runs flagged for it: up to 48 %; None if no run is flagged."""
     own = _flagged_for_cpu(runs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from edgejoule.dictionary.responses import OTHER_PROGRAMS, is_energy, is_latency
+from edgejoule.dictionary.responses import OTHER_PROGRAMS, is_energy, is_latency, is_of_load
 from edgejoule.findings.design import Layout, label, runs_of
 from edgejoule.findings.model import Levels, Ranking, ResponseFinding
 from edgejoule.findings.other_programs import exceeded
@@ -40,7 +40,7 @@ def without_reached(text: str) -> str:
 
 def needs_its_rate(name: str) -> bool:
     """Returns whether the response is comparable only at the requested rate."""
-    return is_latency(name) or is_energy(name)
+    return is_latency(name) or (is_energy(name) and not is_of_load(name))
 
 
 def is_asked_for(name: str, factor: str) -> bool:

@@ -24,8 +24,9 @@ from edgejoule.meters.base import Clock
 from edgejoule.meters.clocks import DRIFT_UNKNOWN, ClockRelation
 from edgejoule.meters.plugins.imported import METER, Recorded
 from edgejoule.meters.trace import Trace
-from edgejoule.store import Intervals, Run, Store
+from edgejoule.store import Intervals, ResponseValue, Run, Store
 from edgejoule.study.command_figures import shell_share_of, without_shell
+from edgejoule.study.measured_load import load_energies
 from edgejoule.study.metering import disagreement, energy_facts
 from edgejoule.study.run_clocks import clock_check_text, refined
 from edgejoule.study.run_energy import Quiet, QuietWindows, energies, only_whole
@@ -167,8 +168,9 @@ def _with_its_joules(store: Store, each: Attached) -> Run:
     quiet = Quiet(_windows(baselines.get("idle")), _windows(baselines.get("quiet")))
     result = energies([each.trace], _intervals(run), quiet, operations)
     shell_share = shell_share_of(run)
+    of_load = _joules_of_load(each, run)
     of_one = [only_whole(r, run.repeated) if run.repeated > 1 else r for r in result.responses]
-    joules = {r.name: without_shell(r, shell_share) for r in of_one}
+    joules = {r.name: without_shell(r, shell_share) for r in of_one} | of_load
     facts = {
         **run.facts,
         **(
@@ -188,6 +190,17 @@ def _with_its_joules(store: Store, each: Attached) -> Run:
         meters=(*first, *_without(run.meters, "name")),
         responses=tuple(joules.get(r.name, r) if is_energy(r.name) else r for r in run.responses),
     )
+
+
+def _joules_of_load(each: Attached, run: Run) -> dict[str, ResponseValue]:
+    """The energies of the load that was made for the run, by the trace; missing if it does not cover the load."""
+    load = _measured_load(run)
+    if load is None:
+        return {}
+    before, after = load["idle_windows_ns"]
+    idle = QuietWindows(tuple(before), tuple(after))
+    values, _ = load_energies([each.trace], Intervals(**load["intervals"]), idle, load["records"])
+    return {value.name: value for value in values}
 
 
 def _windows(baseline: Mapping[str, Any] | None) -> QuietWindows:
@@ -316,8 +329,17 @@ def _intervals(run: Run) -> Intervals:
 def _sampled_ns(run: Run) -> tuple[int, int]:
     """From the begin of a run to its end, with its quiet windows and markers."""
     if wall := _clocks(run).get("wall"):
-        return wall[0]["monotonic_ns"], wall[-1]["monotonic_ns"]
-    return _intervals(run).active_start_ns - _AROUND_NS, _intervals(run).settled_end_ns + _AROUND_NS
+        begin_ns, end_ns = wall[0]["monotonic_ns"], wall[-1]["monotonic_ns"]
+    else:
+        begin_ns, end_ns = _intervals(run).active_start_ns - _AROUND_NS, _intervals(run).settled_end_ns + _AROUND_NS
+    load = _measured_load(run)
+    return min(begin_ns, load["idle_windows_ns"][0][0]) if load else begin_ns, end_ns
+
+
+def _measured_load(run: Run) -> Mapping[str, Any] | None:
+    """The facts of the load that was made for the run; None if none was."""
+    load: Mapping[str, Any] = run.facts.get("load", {})
+    return load if "intervals" in load else None
 
 
 def _part(run: Run, trace: Trace, placed: PlacedTrace) -> Trace:

@@ -45,11 +45,13 @@ from edgejoule.study.driver_figures import (
 )
 from edgejoule.study.execute import Executed, execute
 from edgejoule.study.executions import Execution, intervals_of, totals_of, worked_share
+from edgejoule.study.idle_windows import between_idle_windows
+from edgejoule.study.measured_load import MeasuredLoad, measure_load
 from edgejoule.study.metering import Metered, Metering, checked
 from edgejoule.study.open_baseline import open_database, quiet_s
 from edgejoule.study.other_programs import OtherPrograms, Watch, read_counters
 from edgejoule.study.run_energy import Quiet, QuietWindows, energies, of_servers, only_whole, response
-from edgejoule.study.run_length import executions_needed, first_reading_s, lengthened
+from edgejoule.study.run_length import executions_needed, lengthened
 from edgejoule.study.servers import DriverPlacement
 
 _TRIES = 3  # to set how many executions fill the time a meter needs: the first one is often slower than the others
@@ -93,7 +95,11 @@ def _measure(
     if context.setups:
         context.setups.enter(planned)
     _warm_up(planned, site)
-    load = context.loads.prepare(planned)
+    measured = None
+    if context.loads.will_load(planned):
+        load, measured = measure_load(planned, context, metering)
+    else:
+        load = context.loads.prepare(planned)
     restored_bytes = 0 if planned.memory_limit_bytes is None else data_bytes(load.path)
     storage = environment.storage(load.path)
     with limited(planned.memory_limit_bytes) as group:
@@ -103,7 +109,7 @@ def _measure(
     collect = _collect if sampled.executed.ran is None else _collect_command
     run, data = collect(planned, sampled, context)
     facts: dict[str, Any] = {
-        **({"load": load.facts()} if system.has_data else {}),
+        **({"load": {**load.facts(), **(measured.facts if measured else {})}} if system.has_data else {}),
         "cache": _cache(sampled.executions[0]),
         **({} if system.users_host else {"storage": storage}),
         "environment": {"before": before, "after": environment.state()},
@@ -120,7 +126,18 @@ def _measure(
         }
     held_back = environment.throttling(before, facts["environment"]["after"])
     facts["conditions"] = [*sampled.metered.clocks.flags, *held_back, *sampled.others.flags()]
-    return dataclasses.replace(run, facts=facts, flags=(*run.flags, *held_back)), data
+    run = dataclasses.replace(run, facts=facts, flags=(*run.flags, *held_back))
+    return (_with_load(run, measured) if measured else run), data
+
+
+def _with_load(run: Run, load: MeasuredLoad) -> Run:
+    """Returns the run with the results of the load that was made for it."""
+    return dataclasses.replace(
+        run,
+        responses=(*run.responses, *load.responses),
+        flags=(*run.flags, *load.flags),
+        facts={**run.facts, "conditions": [*run.facts["conditions"], *load.conditions]},
+    )
 
 
 def full_rate(planned: PlannedRun, context: RunContext) -> float:
@@ -211,22 +228,15 @@ def _warm_up(planned: PlannedRun, site: Site) -> None:
 
 
 def _sample(planned: PlannedRun, paths: Sequence[Path], site: Site, metering: Metering) -> _Sampled:
-    context, timing, started_realtime_ns = site.context, site.context.timing, time.time_ns()
+    context, started_realtime_ns = site.context, time.time_ns()
     watch, not_own = Watch(), _own_not_ours(planned, context)
     heard = dataclasses.replace(context, on_event=watch.hearing(context.on_event))
-    lead_s = max(map(first_reading_s, context.meters))
     for path in paths if site.group else ():
         forget_pages(path)
     with metering.during(planned.index) as metered:
-        time.sleep(lead_s)
-        start_ns = time.monotonic_ns()
-        time.sleep(timing.idle_s)
-        driver_start_ns = time.monotonic_ns()
-        executed = execute(system_of(planned), paths, dataclasses.replace(site, context=heard))
-        driver_end_ns = time.monotonic_ns()
-        time.sleep(timing.idle_s)
-        end_ns = time.monotonic_ns()
-        time.sleep(lead_s)
+        executed, idle = between_idle_windows(
+            context, lambda: execute(system_of(planned), paths, dataclasses.replace(site, context=heard))
+        )
     return _Sampled(
         executions=[Execution.of(events) for events in executed.streams],
         events=[event for events in executed.streams for event in events],
@@ -235,11 +245,11 @@ def _sample(planned: PlannedRun, paths: Sequence[Path], site: Site, metering: Me
             watch.result() if not_own is None else OtherPrograms.unknown(not_own),
             own_device=planned.file_system is not None,
         ),
-        idle=QuietWindows((start_ns, driver_start_ns), (driver_end_ns, end_ns)),
+        idle=idle,
         started_realtime_ns=started_realtime_ns,
         executed=executed,
         beside=_events_beside(
-            planned, paths[0], context, (driver_start_ns, driver_end_ns), started_realtime_ns, executed.parts
+            planned, paths[0], context, (idle.before[1], idle.after[0]), started_realtime_ns, executed.parts
         ),
     )
 

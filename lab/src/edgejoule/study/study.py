@@ -474,7 +474,7 @@ def _to_repeat(store: Store, study: Study) -> Experiment:
 
 def _flagged(store: Store, spec: Spec) -> Experiment:
     """Returns the latest experiment of the spec that has runs to repeat. Raises UsageError."""
-    if spec.design.sequential or spec.design.load != "run":
+    if spec.design.sequential or spec.design.shares_loads:
         raise UsageError(
             "--rerun-flagged: a sequential design has analysed the runs, and runs that share a load cannot be "
             "repeated alone; only a design of independent runs can"
@@ -494,7 +494,7 @@ def _addition(spec: Spec, more: int, only: Callable[[PlannedRun], bool]) -> Addi
 
 def _to_extend(store: Store, spec: Spec) -> Experiment:
     """Returns the finished experiment of the spec. Raises UsageError."""
-    if spec.design.sequential or spec.design.load != "run":
+    if spec.design.sequential or spec.design.shares_loads:
         raise UsageError(
             "--more: a sequential design has fixed its number of runs, and runs that share a load cannot be added "
             "alone; only a design of independent runs takes more"
