@@ -1,7 +1,11 @@
 // Tests of MongoDB's adapter without a server: its options and its parsing of answers.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "adapters/mongodb/server_status.h"
@@ -258,6 +262,102 @@ TEST(MongodbStatus, a_server_without_journal_is_seen) {
       Bson(R"({"parsed": {"storage": {"dbPath": "/d", "journal": {"commitIntervalMs": 50}}}})").get());
   EXPECT_EQ(configuration.at("storage.dbPath"), "/d");
   EXPECT_EQ(configuration.at("storage.journal.commitIntervalMs"), "50");
+}
+
+// What `edgejoule databases mongodb --record FILE` has written, with the answers in the order of the questions.
+class Record {
+ public:
+  explicit Record(const std::filesystem::path& file) : record_(contents(file)) {}
+
+  [[nodiscard]] const bson_t* whole() const { return record_.get(); }
+
+  // Returns the answer of a step. Throws std::runtime_error if there is none.
+  [[nodiscard]] MongoDocument& answer(const std::string& step) {
+    for (int i = 0;; ++i) {
+      const auto path = fmt::format("answers.{}", i);
+      const auto name = text_at(record_.get(), (path + ".step").c_str());
+      if (!name) throw std::runtime_error("no step " + step);
+      if (*name != step) continue;
+      bson_iter_t begin;
+      bson_iter_t at;
+      bson_iter_init(&begin, record_.get());
+      bson_iter_find_descendant(&begin, (path + ".answer").c_str(), &at);
+      const std::uint8_t* bytes = nullptr;
+      std::uint32_t size = 0;
+      bson_iter_document(&at, &size, &bytes);
+      bson_t found;
+      bson_init_static(&found, bytes, size);
+      bson_copy_to(&found, answer_.taken());
+      return answer_;
+    }
+  }
+
+ private:
+  static std::string contents(const std::filesystem::path& file) {
+    std::ifstream in(file);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  Bson record_;
+  MongoDocument answer_;
+};
+
+std::vector<std::filesystem::path> recorded_servers() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(MONGODB_RECORDS)) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+class MongodbRecords : public testing::TestWithParam<std::filesystem::path> {
+ protected:
+  [[nodiscard]] std::optional<std::int64_t> number(const std::string& step, const char* path) {
+    return number_at(record_.answer(step).get(), path);
+  }
+
+  Record record_{GetParam()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Servers, MongodbRecords, testing::ValuesIn(recorded_servers()), [](const auto& server) {
+  auto name = server.param.stem().string();
+  std::ranges::replace_if(
+      name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return name;
+});
+
+TEST_P(MongodbRecords, name_the_server_as_the_lab_does) {
+  const auto status = mongo_status(record_.answer("serverStatus").get());
+  const auto& build = record_.answer("buildInfo");
+  EXPECT_EQ(mongo_version(build.get(), status), text_at(record_.whole(), "server"));
+  EXPECT_EQ(is_stand_in(build.get(), status), truth_at(record_.whole(), "stand_in"));
+}
+
+TEST_P(MongodbRecords, of_a_mongod_have_every_figure_that_is_reported) {
+  if (truth_at(record_.whole(), "stand_in").value_or(true)) GTEST_SKIP() << "a stand-in counts no checkpoints";
+  const auto status = mongo_status(record_.answer("serverStatus settled").get());
+  EXPECT_TRUE(status.pid && status.uptime_ms && status.engine && status.is_persistent);
+  EXPECT_TRUE(status.checkpoints);
+  EXPECT_TRUE(status.journal_writes && status.journal_bytes && status.journal_syncs);
+  EXPECT_EQ(status.operations.size(), 6U);
+  EXPECT_EQ(status.figures.size(), 10U);
+}
+
+TEST_P(MongodbRecords, answer_as_the_session_reads_it) {
+  EXPECT_EQ(number("insert", "n"), 1);
+  EXPECT_EQ(number("update", "n"), 1);
+  EXPECT_EQ(number("upsert", "n"), 1);
+  EXPECT_EQ(number("remove", "n"), 1);
+  EXPECT_EQ(number("update of a missing key", "n"), 0);
+  EXPECT_EQ(number("remove of a missing key", "n"), 0);
+  EXPECT_EQ(number("insert of an existing key", "writeErrors.0.code"), 11000);
+  EXPECT_EQ(number("batch with an existing key", "writeErrors.0.code"), 11000);
+  EXPECT_EQ(number("count", "cursor.firstBatch.0.records"), 4);
+  EXPECT_EQ(number("unknown command", "code"), 59);
+  EXPECT_EQ(text_at(record_.answer("read").get(), "cursor.firstBatch.0._id"), "user1");
+  EXPECT_EQ(text_at(record_.answer("scan").get(), "cursor.firstBatch.1._id"), "user2");
+  EXPECT_EQ(text_at(record_.answer("read of a missing key").get(), "cursor.firstBatch.0._id"), std::nullopt);
 }
 
 }  // namespace

@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import pytest
+from pymongo import MongoClient
 
 from edgejoule.database_servers import SERVERS, DatabaseServer
+from edgejoule.database_servers.mongodb import ANSWER_S, Document, MongoDB, time_limits
+from edgejoule.database_servers.mongodb_record import URI, given_uri, product_of
 from edgejoule.machine.processes import files_of_processes
 
 SHARED_MEMORY = Path("/dev/shm")
+GIVEN_MONGODB = given_uri()
 
 
 def _segments() -> set[Path]:
@@ -35,6 +39,41 @@ def no_shared_memory_left() -> Iterator[None]:
                 segment.unlink(missing_ok=True)
 
 
+class GivenMongoDB(MongoDB):
+    """The MongoDB that EDGEJOULE_MONGODB_URI names: tests neither start nor stop it."""
+
+    test_database = "edgejoule_test"
+
+    def start(self) -> Self:
+        self.version = self.ask_version()
+        self.empty()
+        return self
+
+    def stop(self) -> str:
+        raise AssertionError("the user runs it; is needs_own_mongodb missing?")
+
+    def kill(self) -> None:
+        """Nothing."""
+
+    def client(self, wait_s: float = ANSWER_S) -> MongoClient[Document]:
+        return MongoClient(GIVEN_MONGODB, **time_limits(wait_s))
+
+    @property
+    def stand_in(self) -> str:
+        build, status = (self._ask(command) for command in ("buildInfo", "serverStatus"))
+        name, is_stand_in = product_of(build, str(status.get("process", "")))
+        return name if is_stand_in else ""
+
+    def empty(self) -> None:
+        with self.client() as client:
+            client.drop_database(self.test_database)
+
+
+needs_own_mongodb = pytest.mark.skipif(
+    bool(GIVEN_MONGODB), reason=f"{URI} names a server that tests neither start nor stop"
+)
+
+
 class Start(Protocol):
     def __call__(self, name: str, folder: str = "server", **options: Any) -> DatabaseServer: ...
 
@@ -43,8 +82,14 @@ class Start(Protocol):
 def start(tmp_path: Path) -> Iterator[Start]:
     """Starts a server; __ in the name of an option stands for a dot."""
     started: list[DatabaseServer] = []
+    emptied = contextlib.ExitStack()
 
     def one(name: str, folder: str = "server", **options: Any) -> DatabaseServer:
+        if name == "mongodb" and GIVEN_MONGODB:
+            assert not options, "is needs_own_mongodb missing?"
+            given = GivenMongoDB(tmp_path / folder)
+            emptied.callback(given.empty)
+            return given.start()
         installed = SERVERS[name].installation()
         if not installed.available:
             pytest.fail(f"{installed.why}: {installed.fix}")
@@ -56,3 +101,4 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield one
     for server in started:
         server.kill()
+    emptied.close()

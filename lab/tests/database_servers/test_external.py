@@ -14,6 +14,7 @@ from typing import Any
 import jsonschema
 import pytest
 import redis
+from pymongo.uri_parser import parse_uri
 
 from edgejoule.database_servers.redis import connected
 from edgejoule.database_servers.server import LOOPBACK, free_ports
@@ -21,7 +22,7 @@ from edgejoule.databases.driver import driver_path
 from edgejoule.findings import find
 from edgejoule.store import Store
 
-from .conftest import Start
+from .conftest import GIVEN_MONGODB, GivenMongoDB, Start
 from .studies import Study, needs, until
 
 pytestmark = pytest.mark.server
@@ -228,6 +229,35 @@ def test_a_server_that_answers_too_late_fails_the_run_that_it_kept_waiting(
     assert "no answer within 1500 ms (redis.timeout_ms); not back within 3000 ms" in str(late.cause)
     assert good.status == "finished", errors
     assert study.left() == []
+
+
+def test_a_mongodb_of_the_user(folder: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = start("mongodb")
+    options: dict[str, object] = {"database": GivenMongoDB.test_database}
+    if GIVEN_MONGODB:
+        parts = parse_uri(GIVEN_MONGODB)
+        ((options["host"], options["port"]), *_) = parts["nodelist"]
+        if parts["username"]:
+            monkeypatch.setenv("MONGODB_PASSWORD", parts["password"])
+            options |= {"user": parts["username"], "password_env": "MONGODB_PASSWORD"}
+    else:
+        options |= server.connection()
+    arguments = [word for name, value in options.items() for word in ("-p", f"mongodb.{name}={value}")]
+    load = [str(driver_path()), "load", "-db", "mongodb", "-p", "recordcount=500", *arguments]
+    subprocess.run(load, check=True, capture_output=True)
+    before = server.operations()
+    study = Study(
+        folder, "mongodb", fixed="\n".join(f'"mongodb.{name}" = {json.dumps(value)}' for name, value in options.items())
+    )
+    code, said = study.run()
+    assert code in (0, 3), said
+    (run,) = study.runs()
+    assert run.status == "finished"
+    assert run.facts["server"]["version"] == server.version
+    done = {x["operation"]: x["count"] for x in study.events(run)[-1]["latencies"] if x["measure"] == "service"}
+    counted = {name: count - before[name] for name, count in server.operations().items()}
+    assert counted["update"] == done["UPDATE"]
+    assert counted["insert"] == 0
 
 
 def test_a_postgres_of_the_user(folder: Path, start: Start) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from edgejoule.cli.common import Commands, console, echo_json, json_option
-from edgejoule.errors import UsageError
+from edgejoule.cli.common import Commands, console, echo_json, json_option, messages
+from edgejoule.errors import StoreError, UsageError
+from edgejoule.output_files import check_output, whole_file
+from edgejoule.unusable_files import reason
 
 if TYPE_CHECKING:
     from edgejoule.database_servers import DatabaseServer
@@ -76,15 +80,33 @@ def databases(ctx: click.Context, as_json: bool) -> None:
 @databases.command(
     epilog="""\b
     Example:
-      edgejoule databases options redis"""
+      edgejoule databases options redis
+      edgejoule databases mongodb --record mongodb.json"""
 )
 @name_argument
+@click.option(
+    "--record",
+    "record_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Record what a MongoDB answers and which settings it takes, without host or password, to test edgejoule.",
+)
+@click.option(
+    "--uri",
+    metavar="URI",
+    help="With --record: a server of yours, instead of one that is started. Default: $EDGEJOULE_MONGODB_URI.",
+)
 @json_option
-def options(name: str, as_json: bool) -> None:
-    """List the options of a database.
+def options(name: str, record_file: Path | None, uri: str | None, as_json: bool) -> None:
+    """List the options of a database, or record a MongoDB.
 
     `edgejoule databases NAME` does the same.
     """
+    if record_file is not None or uri is not None:
+        if name != "mongodb" or record_file is None or as_json:
+            raise UsageError(f"expected: edgejoule databases mongodb --record FILE [--uri URI], got {name}")
+        _record_mongodb(record_file, uri)
+        return
     from edgejoule.cli.layout import print_rows
     from edgejoule.database_servers import SERVERS
     from edgejoule.databases.system_under_test import may_be_external
@@ -106,6 +128,32 @@ def options(name: str, as_json: bool) -> None:
             f"{name}.host and {name}.port name a server that you run: the study then works on it, and starts none.",
             markup=False,
         )
+
+
+def _record_mongodb(file: Path, uri: str | None) -> None:
+    """Writes the record, and prints in which points the server differs from the documentation."""
+    from edgejoule.database_servers import mongodb_record
+
+    check_output("--record", file)
+    if uri := uri or mongodb_record.given_uri():
+        record = mongodb_record.record_given(uri)
+    else:
+        with TemporaryDirectory(prefix="edgejoule-mongodb-") as folder:
+            record = mongodb_record.record_started(Path(folder), lambda line: messages().print(line, markup=False))
+    try:
+        with whole_file(file) as opened:
+            opened.write(f"{json.dumps(record, indent=1)}\n".encode())
+    except OSError as error:
+        raise StoreError(f"{file}: cannot be written: {reason(error, file)}") from error
+    tried = record["options"] or ()
+    accepted = sum(1 for one in tried if one["accepted"])
+    lines = [
+        f"mongodb {record['server']}: {len(record['answers'])} answers; of {len(tried)} settings {accepted} accepted",
+        *(f"differs: {line}" for line in mongodb_record.differences(record)),
+        f"written to {file}, without host, user and password",
+    ]
+    for line in lines:
+        console().print(line, markup=False)
 
 
 def adapters() -> Mapping[str, Adapter]:

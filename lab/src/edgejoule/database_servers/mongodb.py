@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from edgejoule.database_servers import jvm, mongodb_processor
 from edgejoule.database_servers.options import Option, json_value, passed_through, whole
@@ -26,6 +26,9 @@ from edgejoule.database_servers.server import (
 )
 from edgejoule.errors import UsageError
 from edgejoule.extras import install_command
+
+if TYPE_CHECKING:
+    from pymongo import MongoClient
 
 ANSWER_S = 15.0
 START_ANSWER_S = 2.0  # during the start, so that a server that has ended is noticed between two requests
@@ -183,37 +186,52 @@ class MongoDB(DatabaseServer):
 
     def settled(self) -> Settled:
         """Reports whether a checkpoint is under way, from serverStatus."""
-        statistics = self._ask("serverStatus").get("wiredTiger", {})
-        running = [statistics[part][name] for part, name in _RUNNING if name in statistics.get(part, {})]
-        if not running:
-            return Settled(True, "fsync returned; the server does not report checkpoints")
-        if any(running):
-            return Settled(False, "a checkpoint under way")
-        return Settled(True, "fsync returned; serverStatus: no checkpoint under way")
+        return settled_in(self._ask("serverStatus"))
 
     def operations(self) -> Mapping[str, int]:
         """Returns opcounters without commands, which the server and this program send."""
-        counters = self._ask("serverStatus").get("opcounters", {})
-        return {str(name): int(count) for name, count in counters.items() if name != "command"}
+        return operations_in(self._ask("serverStatus"))
 
     def work(self) -> Sequence[Work]:
         """Returns checkpoints, from the log."""
         return [] if self._stands_in else [work for line in lines_of(self.log_of("mongod")) if (work := work_in(line))]
 
+    def client(self, wait_s: float = ANSWER_S) -> MongoClient[Document]:
+        """Opens a client that waits at most that long for an answer. The caller closes it."""
+        from pymongo import MongoClient
+
+        return MongoClient(LOOPBACK, self.ports["port"], directConnection=True, **time_limits(wait_s))
+
     def _ask(self, command: str, wait_s: float = ANSWER_S) -> Document:
         """Opens a client for each request: one that stays open would poll the server during a run."""
-        from pymongo import MongoClient
         from pymongo.errors import PyMongoError
 
-        limits: dict[str, Any] = dict.fromkeys(
-            ("serverSelectionTimeoutMS", "connectTimeoutMS", "socketTimeoutMS"), int(wait_s * 1e3)
-        )
         try:
-            client: MongoClient[Document]
-            with MongoClient(LOOPBACK, self.ports["port"], directConnection=True, **limits) as client:
+            with self.client(wait_s) as client:
                 return client.admin.command(command)
         except PyMongoError as error:
             raise NotReadyError(str(error)) from error
+
+
+def time_limits(wait_s: float) -> dict[str, Any]:
+    """Returns the options of a client that waits at most that long for an answer."""
+    return dict.fromkeys(("serverSelectionTimeoutMS", "connectTimeoutMS", "socketTimeoutMS"), int(wait_s * 1e3))
+
+
+def settled_in(status: Document) -> Settled:
+    """Returns whether a checkpoint is under way by a serverStatus that was asked for after an fsync."""
+    statistics = status.get("wiredTiger", {})
+    running = [statistics[part][name] for part, name in _RUNNING if name in statistics.get(part, {})]
+    if not running:
+        return Settled(True, "fsync returned; the server does not report checkpoints")
+    if any(running):
+        return Settled(False, "a checkpoint under way")
+    return Settled(True, "fsync returned; serverStatus: no checkpoint under way")
+
+
+def operations_in(status: Document) -> dict[str, int]:
+    """Returns the opcounters of a serverStatus without commands."""
+    return {str(name): int(count) for name, count in status.get("opcounters", {}).items() if name != "command"}
 
 
 def work_in(line: str) -> Work | None:

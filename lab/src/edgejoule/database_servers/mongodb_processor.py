@@ -25,6 +25,9 @@ _NEEDS = (
 )  # fmt: skip
 
 
+DECISIVE_FEATURES = frozenset(feature for _, _, features, _ in _NEEDS for feature in features)
+
+
 @dataclass(frozen=True)
 class Processor:
     """machine: as uname names it. features: that every core has; empty if they are unknown."""
