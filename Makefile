@@ -53,7 +53,8 @@ test-slow: setup-dev build ## tests that take long
 	$(FRESH)
 	@tools/packages slow
 	@cmake --build --preset release -j $(JOBS)
-	$(CTEST) release -L slow --no-tests=ignore
+	$(CTEST) release -L slow -R mutant -j $(WORKERS) --no-tests=error
+	$(CTEST) release -L slow -E mutant --no-tests=ignore --output-junit '$(CURDIR)/$(JUNIT)/ctest-alone.xml'
 	$(PYTEST) --timeout 1200 -m 'slow and not root and not alone and not server' -n $(JOBS) --dist loadgroup
 	$(PYTEST) --timeout 1200 -m alone --junitxml=$(JUNIT)/pytest-alone.xml
 	$(SKIPS)

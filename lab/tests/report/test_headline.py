@@ -454,6 +454,15 @@ def test_other_programs_do_not_take_the_place_of_the_response_that_separates():
     assert text.endswith("redis is a stand-in."), "only the remark on other programs gives way"
 
 
+def test_the_verdict_on_a_second_response_names_it_however_long_its_name_is():
+    tie = {"ext4": ("rocksdb", {"sqlite": TIE}), "xfs": ("rocksdb", {"sqlite": TIE})}
+    apart = {"ext4": ("rocksdb", {"sqlite": 2.8}), "xfs": ("rocksdb", {"sqlite": 1.4})}
+    (first,), design = several(tie, factor="filesystem", name="load_settled_s")
+    (second,), _ = several(apart, factor="filesystem", name="load_device_write_bytes")
+    text = of([first, second], design, Circumstances(DONE, other_cpu="up to 98 %"))
+    assert text.startswith("Settled time while loading: undecided. Lowest bytes written to the device while loading")
+
+
 def test_a_form_without_its_value_is_left_out():
     assert forms("one level", {"what": "CPU time"}) == [
         "Nothing to compare with: only one level has values of CPU time."

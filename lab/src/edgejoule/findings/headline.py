@@ -61,7 +61,7 @@ def headline(
             return complete(lead, [], _absent_levels(around))
         is_disturbed = first is not None and first.unusable
         remarks = _remarks(second, replace(around, other_cpu=None) if is_disturbed else around)
-        return complete(lead, verdict_forms(second, design), remarks)
+        return complete(lead, _naming(second, verdict_forms(second, design)), remarks)
     assert first is not None
     lead = verdict_forms(first, design, effects)
     if second is not None:
@@ -69,7 +69,7 @@ def headline(
         position = responses.index(second)
         ordinal = _ORDINALS[position] if position < len(_ORDINALS) else "later"
         second = replace(second, label=f"{second.label}, declared {ordinal}")
-        return _complete_both(lead, verdict_forms(second, design), first, around)
+        return _complete_both(lead, _naming(second, verdict_forms(second, design)), first, around)
     return complete(lead, [], _remarks(first, around))
 
 
@@ -79,6 +79,12 @@ def headline_of_a_run(first: ResponseFinding | None, run_forms: Sequence[str], a
     if first is not None and first.unusable:
         return complete(forms("disturbed", {"share": around.other_cpu}), run_forms, remarks)
     return complete(run_forms, [], remarks)
+
+
+def _naming(r: ResponseFinding, verdicts: Sequence[str]) -> list[str]:
+    """Returns the verdicts that name the response: behind another response's verdict any other would be read as that
+    response's."""
+    return [text for text in verdicts if r.label.casefold() in text.casefold()]
 
 
 def _complete_both(lead: Sequence[str], second: Sequence[str], first: ResponseFinding, around: Circumstances) -> str:
