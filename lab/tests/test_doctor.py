@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,9 @@ from click.testing import CliRunner
 
 from edgejoule.cli.doctor import doctor
 from edgejoule.doctor import examine
-from edgejoule.machine import environment
-from edgejoule.machine.storage_speed import measure_speed
+from edgejoule.machine import environment, storage_speed
+from edgejoule.machine.block_devices import mount_of
+from edgejoule.machine.storage_speed import LARGE_FILE_BYTES_MAX, measure_speed, measure_throughput
 
 CPU0 = "sys/devices/system/cpu/cpu0"
 BOARD = {
@@ -96,16 +99,67 @@ def test_a_place_that_cannot_be_written_is_missing_and_not_zero() -> None:
     assert speed.sync_writes.per_s is None
     assert speed.sync_writes.why
     assert speed.random_reads.per_s is None
+    throughput = measure_throughput(Path("/proc"), 0.05)
+    assert (throughput.dd_write.mb_s, throughput.file_bytes) == (None, 0)
+    assert throughput.dd_write.why
+
+
+@pytest.fixture
+def disk() -> Iterator[Path]:
+    """A folder that is not in memory, as /tmp may be."""
+    with tempfile.TemporaryDirectory(prefix="edgejoule-doctor-", dir="/var/tmp") as folder:
+        if mount_of(Path(folder)) is None or mount_of(Path(folder)).file_system in ("tmpfs", "overlay"):  # type: ignore[union-attr]
+            pytest.skip("/var/tmp lies on no disk")
+        yield Path(folder)
+
+
+def test_a_disk_is_written_and_read_as_dd_does_and_past_the_page_cache(disk: Path) -> None:
+    tests: list[str] = []
+    measured = measure_throughput(disk, 0.05, tests.append)
+    assert 1 << 20 <= measured.file_bytes <= LARGE_FILE_BYTES_MAX
+    for speed in (measured.dd_write, measured.dd_read, measured.sequential_write, measured.random_read):
+        assert speed.mb_s is not None, speed.why
+        assert speed.mb_s > 0
+    assert measured.sequential_write.bytes_each == 1 << 20
+    assert measured.random_read.mb_s == pytest.approx(measured.random_read.per_s * 4096 / 1e6)  # type: ignore[operator]
+    assert len(tests) == 8
+    assert list(disk.iterdir()) == []
+
+
+def test_the_read_as_dd_begins_without_pages_of_the_file(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage_speed, "forget", lambda files: None)
+    measured = measure_throughput(disk, 0.05)
+    assert measured.dd_read.mb_s is None
+    assert "page cache" in (measured.dd_read.why or "")
+
+
+def test_no_test_writes_or_reads_more_than_the_file_has() -> None:
+    offsets: list[int] = []
+    storage_speed._timed(offsets.append, 8 << 20, 60.0, 1 << 20)
+    assert offsets == [number << 20 for number in range(8)]
+    storage_speed._timed(offsets.append, 1 << 20, 60.0)
+    assert len(offsets) == 8 + 256
+
+
+def test_memory_is_named_as_what_it_is() -> None:
+    if not Path("/dev/shm").is_dir():
+        pytest.skip("no file system in memory")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        measured = measure_throughput(Path(folder), 0.02)
+        if measured.file_bytes == 0:
+            pytest.skip(str(measured.dd_write.why))
+        assert "in memory" in (measured.dd_read.why or "")
+        assert environment.storage(Path(folder))["below"] == ["memory (tmpfs)"]
 
 
 def test_the_command_prints_every_fact_and_json_holds_them() -> None:
     plain = CliRunner().invoke(doctor, ["--seconds", "0.05"])
     assert plain.exit_code == 0, plain.output
-    for name in ("board", "governor", "clock source", "sync writes 4 KB", "random reads 4 KB", "meter", "wifi"):
+    for name in ("board", "governor", "clock source", "write 4 KB blocks, as dd", "conv=fdatasync", "meter", "wifi"):
         assert name in plain.output
     facts = json.loads(CliRunner().invoke(doctor, ["--seconds", "0", "--json"]).stdout)
-    assert {f["name"] for f in facts["facts"]} >= {"board", "kernel", "busy_share", "free_bytes", "meter"}
-    skipped = next(f for f in facts["facts"] if f["name"] == "sync_writes_4kb_per_s")
+    assert {f["name"] for f in facts["facts"]} >= {"board", "kernel", "busy_share", "free_bytes", "below", "meter"}
+    skipped = next(f for f in facts["facts"] if f["name"] == "sync_random_write_4kb")
     assert re.search("not measured", skipped["why"])
 
 

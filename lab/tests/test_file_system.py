@@ -27,7 +27,9 @@ class Machine:
     """mkfs, losetup, mount and umount as far as they are asked here. fails: a program that does not work."""
 
     def __init__(self, folder: Path, fails: str = "", *, direct: bool = True) -> None:
-        self.mounts, self._fails, self._direct = folder / "mounts", fails, direct
+        self.root, self._fails, self._direct = folder / "root", fails, direct
+        self.mounts = self.root / "proc/mounts"
+        self.mounts.parent.mkdir(parents=True)
         self.mounts.write_text("proc /proc proc rw 0 0\n")
         self.loops: dict[str, str] = {}
         self.said: list[str] = []
@@ -66,7 +68,7 @@ class Machine:
 
 
 def made_on(machine: Machine, folder: Path) -> MadeFileSystem:
-    return MadeFileSystem(folder, machine, machine.mounts)
+    return MadeFileSystem(folder, machine, root=machine.root)
 
 
 def test_one_is_made_mounted_with_its_options_and_nothing_is_left(tmp_path: Path) -> None:
@@ -85,6 +87,24 @@ def test_where_the_file_system_below_knows_no_direct_access_the_loop_device_does
     machine = Machine(tmp_path, direct=False)
     made_on(machine, tmp_path / "data").make(FileSystem("ext4"))
     assert list(machine.loops) == ["/dev/loop0"]
+
+
+def test_options_of_mkfs_reach_it(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    made = made_on(machine, tmp_path / "data")
+    made.make(FileSystem("ext4", mkfs_options="-O ^has_journal -m 0"))
+    assert f"mkfs.ext4 -q -F -O ^has_journal -m 0 {made.image}" in machine.said
+
+
+def test_a_folder_behind_a_symbolic_link_is_unmounted_too(tmp_path: Path) -> None:
+    machine, folder = Machine(tmp_path), tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "link").symlink_to(folder)
+    made = made_on(machine, tmp_path / "link")
+    made.make(FileSystem("ext4"))
+    machine.mounts.write_text(machine.mounts.read_text().replace("/link/", "/folder/"))  # as the kernel names it
+    made.remove()
+    assert made_on(machine, folder).mounted.exists() is False
 
 
 @pytest.mark.parametrize("program", ["mkfs.ext4", "mount", "losetup"])
@@ -181,6 +201,17 @@ def written(folder: Path, factors: str, fixed: str = "", design: str = "", opera
         ('filesystem = "ext4"\nmount_options = "noatime,bind"', "bind is not for"),
         ('filesystem = "ntfs"', "expected one of ext4, xfs"),
         ('filesystem = "xfs"\nfilesystem_mb = 100', "at least 300"),
+        ('mkfs_options = "-m 0"', "give filesystem too"),
+        ('filesystem_device = "/dev/sdb"', "give filesystem too"),
+        ('filesystem = "ext4"\nfilesystem_device = "sdb"', "expected a disk, such as /dev/disk/by-id/"),
+        ('filesystem = "ext4"\nfilesystem_device = "/dev/sdb"\ndata_path = "/mnt"', "where an image lies"),
+        ('filesystem = "ext4"\nmkfs_options = "-O"', "expected options of mkfs.ext4 with their values"),
+        ('filesystem = "ext4"\nmkfs_options = "-U random"', "expected options of mkfs.ext4 with their values"),
+        ('filesystem = "ext4"\nmkfs_options = "sdb -m 0"', "expected options of mkfs.ext4 with their values"),
+        ('filesystem = "ext4"\nmkfs_options = "-d /etc"', "expected options of mkfs.ext4 with their values"),
+        ('filesystem = "ext4"\nmkfs_options = "-J device=UUID:1"', "names another device or the UUID"),
+        ('filesystem = "xfs"\nmkfs_options = "-m uuid=1"', "names another device or the UUID"),
+        ('filesystem = "xfs"\nmkfs_options = "-O ^has_journal"', "expected options of mkfs.xfs with their values"),
         ('data_path = "sd"', "whole path"),
         ('filesystem = "ext4"', 'is made for each run; set load = "run", or "fresh"'),
     ],
@@ -243,6 +274,18 @@ def test_file_system_and_mount_options_are_factors_with_root(clean: Path) -> Non
         assert str(run.levels["mount_options"]) in storage["mount_options"].split(",")
         assert storage["device"].startswith("/dev/loop")
         assert not {"read", "write"} & set(run.facts["other_programs"]["exceeded"])
+
+
+@pytest.mark.root
+def test_the_journal_is_a_factor_with_root(clean: Path) -> None:
+    factors = 'filesystem = ["ext4"]\nmkfs_options = ["-O has_journal", "-O ^has_journal"]'
+    store = clean / "s.db"
+    runs = runs_of(clean, written(clean, factors, "filesystem_mb = 400"))
+    assert len(runs) == 4
+    for run in runs:
+        assert run.facts["storage"]["below"][0].startswith("an image on ")
+    done = CliRunner().invoke(main, ["show", "--run", "1", "--store", str(store)])
+    assert "below it: an image on " in " ".join(done.output.split())
 
 
 @pytest.mark.root

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from edgejoule.errors import EdgejouleError
+from edgejoule.findings.text import number
 from edgejoule.machine import environment
-from edgejoule.machine.storage_speed import PathSpeed, Speed, measure_speed
+from edgejoule.machine.storage_speed import OnTest, Speed, Throughput, measure_throughput
 from edgejoule.meters.discovery import choose
 
+SPEED = "storage speed"  # the group of facts that `edgejoule doctor` prints as a table
 _BUSY_SHARE_MAX = 0.1
 _FREE_BYTES_MIN = 5 << 30
 _GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock")
@@ -48,17 +50,18 @@ class Examination:
         return {"facts": [asdict(f) for f in self.facts], "advice": list(self.advice)}
 
 
-def examine(folder: Path, seconds: float, root: Path = Path("/")) -> Examination:
-    """Inspects the machine and measures the data path `folder` for about three times `seconds` (0: not at all).
+def examine(folder: Path, seconds: float, root: Path = Path("/"), on_test: OnTest = lambda name: None) -> Examination:
+    """Inspects the machine and measures the data path `folder` for about eight times `seconds` (0: not at all).
 
-    root: the folder with /proc and /sys (tests emulate a board).
+    root: the folder with /proc and /sys (tests emulate a board). on_test: receives the name of each storage test.
     """
     captured = environment.capture(folder, root)
     facts = [
         *_machine(captured),
         *_processor(captured, root),
         *_peripherals(root),
-        *_storage(captured, seconds),
+        *_storage(captured),
+        *_speeds(Path(captured["storage"]["path"]), seconds, on_test),
         *_meter(),
     ]
     whole = Examination(tuple(facts), ())
@@ -143,27 +146,41 @@ def _radios(root: Path) -> list[tuple[str, bool]]:
     return facts
 
 
-def _storage(facts: Mapping[str, Any], seconds: float) -> Iterator[Fact]:
+def _storage(facts: Mapping[str, Any]) -> Iterator[Fact]:
     storage = facts["storage"]
     unmounted = "/proc/mounts does not name it"
     yield _fact("storage", "path", storage["path"], "")
     yield _fact("storage", "device", storage["device"], unmounted)
     yield _fact("storage", "device_model", storage["model"], "the block device does not name its model")
+    below = storage["below"]
+    yield _fact("storage", "below", below, "the kernel shows no block device", ", ".join(below or ()))
     yield _fact("storage", "file_system", storage["file_system"], unmounted)
     mounted = storage["mount_options"]
     yield _fact("storage", "mount_options", mounted, unmounted, (mounted or "").replace(",", ", "))
     yield _fact("storage", "free_bytes", storage["free_bytes"], "", _bytes(storage["free_bytes"]))
-    skipped = Speed.missing("not measured (--seconds 0)")
-    speed = measure_speed(Path(storage["path"]), seconds) if seconds > 0 else PathSpeed(skipped, skipped, 0)
-    yield _speed("sync_writes_4kb_per_s", speed.sync_writes, "")
-    yield _speed("random_reads_4kb_per_s", speed.random_reads, f", over {_bytes(speed.file_bytes)}")
 
 
-def _speed(name: str, speed: Speed, over: str) -> Fact:
-    if speed.per_s is None:
-        return Fact("storage", name, None, "", speed.why)
-    text = f"{speed.per_s:,.0f} a second{over}; median {speed.median_us:,.0f} µs, 99 % within {speed.p99_us:,.0f} µs"
-    return Fact("storage", name, round(speed.per_s, 1), text)
+def _speeds(folder: Path, seconds: float, on_test: OnTest) -> Iterator[Fact]:
+    """Measures Table II of Liu, Wang and Chen as it does, and beside it requests that databases make."""
+    skipped = Throughput.missing("not measured (--seconds 0)")
+    measured = measure_throughput(folder, seconds, on_test) if seconds > 0 else skipped
+    size = measured.file_bytes or None
+    yield _fact(SPEED, "scratch_file_bytes", size, measured.dd_write.why or "", _bytes(size))
+    yield _speed("dd_write_4kb", measured.dd_write)
+    yield _speed("dd_read_4kb", measured.dd_read)
+    yield _speed("direct_write_1mb", measured.sequential_write)
+    yield _speed("direct_read_1mb", measured.sequential_read)
+    yield _speed("direct_random_write_4kb", measured.random_write)
+    yield _speed("direct_random_read_4kb", measured.random_read)
+    yield _speed("sync_random_write_4kb", measured.sync_write)
+
+
+def _speed(name: str, speed: Speed) -> Fact:
+    if speed.mb_s is None:
+        return Fact(SPEED, name, None, "", speed.why)
+    figures = {"mb_s": speed.mb_s, "per_s": speed.per_s, "median_us": speed.median_us, "p99_us": speed.p99_us}
+    value = {key: figure and round(figure, 3) for key, figure in figures.items()}
+    return Fact(SPEED, name, value, f"{number(speed.mb_s)} MB/s")
 
 
 def _meter() -> Iterator[Fact]:

@@ -161,6 +161,14 @@ METERS = [
 ]  # fmt: skip
 
 _CPUFREQ = "/sys has no cpufreq: the kernel, or the host of a virtual machine, hides it"
+
+
+def _speed(
+    mb_s: float, per_s: float | None = None, median_us: float | None = None, p99_us: float | None = None
+) -> dict[str, float | None]:
+    return {"mb_s": mb_s, "per_s": per_s, "median_us": median_us, "p99_us": p99_us}
+
+
 EXAMINATION = Examination(
     (
         Fact("machine", "processor", "Synthetic CPU", "Synthetic CPU @ 2.10GHz"),
@@ -171,7 +179,18 @@ EXAMINATION = Examination(
         Fact("processor", "temperature_c", None, "", "/sys has no thermal zone with a reading"),
         Fact("storage", "path", "/srv", "/srv/a-folder-with-a-long-name/and-one-more-below-it/for-the-databases"),
         Fact("storage", "mount_options", "rw", "rw, relatime, discard, errors=remount-ro, resuid=65534, resgid=65534"),
-        Fact("storage", "sync_writes_4kb_per_s", 183, "183 a second; median 4,222 µs, 99 % within 8,017 µs"),
+        Fact(
+            "storage",
+            "below",
+            ["an image on ext4", "disk mmcblk0 (SC64G, SD card)"],
+            "an image on ext4, disk mmcblk0 (SC64G, SD card)",
+        ),
+        Fact("storage speed", "scratch_file_bytes", 32 << 20, "32.0 MiB"),
+        Fact("storage speed", "dd_write_4kb", _speed(14.1), "14.1 MB/s"),
+        Fact("storage speed", "dd_read_4kb", None, "", "the page cache keeps the file: it lies in memory"),
+        Fact("storage speed", "direct_write_1mb", _speed(15.25, 14.5, 68_900.2, 121_004.0), "15.3 MB/s"),
+        Fact("storage speed", "direct_random_read_4kb", _speed(1_240.5, 302_861.3, 3.3, 17.8), "1,240 MB/s"),
+        Fact("storage speed", "sync_random_write_4kb", _speed(0.75, 183.1, 4222.0, 8017.0), "0.75 MB/s"),
         Fact("meter", "meter", "rapl", "Energy: COUNTED by rapl (board); a real meter: edgejoule meters"),
     ),
     (

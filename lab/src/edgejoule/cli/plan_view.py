@@ -22,6 +22,7 @@ from edgejoule.findings.answer import duration_text
 from edgejoule.findings.design import subject_of
 from edgejoule.findings.facts import deciding_response, effective_responses
 from edgejoule.findings.text import count, percent, ratio
+from edgejoule.machine.wiped_disk import Wiping
 from edgejoule.meters.base import Method
 from edgejoule.stats.power import POWER, pooled_spread, smallest_ratio, spread_of
 from edgejoule.store import Run, Store
@@ -56,13 +57,14 @@ class Time:
 
 @dataclass(frozen=True)
 class Plan:
-    """The runs to be made. nowhere: why no run can be made on this machine, with a remedy. method: None without a
-    meter. min_ratio: the smallest ratio that modelled energy resolves.
+    """The runs to be made. wipes: the disks that may be wiped. nowhere: why no run can be made on this machine, with a
+    remedy. method: None without a meter. min_ratio: the smallest ratio that modelled energy resolves.
     """
 
     reading: SpecReading
     runs: Sequence[PlannedRun]
     store: Path
+    wipes: Wiping
     clocks: ClockPlan = field(default_factory=ClockPlan)
     nowhere: Sequence[str] = ()
     method: Method | None = None
@@ -83,10 +85,42 @@ class Plan:
                 run.memory_limit_bytes is None, run.file_system, run.link, run.data_path,
             )  # fmt: skip
             if needs not in known:
-                known[needs] = why_absent(run) or next(iter(not_here([run])), None)
+                known[needs] = why_absent(run) or next(iter(not_here([run], self.wipes)), None)
             if reason := known[needs]:
                 result[run.label()] = reason
         return result
+
+    def wiped(self) -> list[WipedDevice]:
+        """Returns the devices that are wiped for runs."""
+        made = dict.fromkeys(run.file_system for run in self.runs if run.file_system and run.file_system.device)
+        kinds: dict[str, list[str]] = {}
+        for file_system in made:
+            kinds.setdefault(file_system.device, []).append(file_system.kind)
+        return [
+            WipedDevice(device, self.wipes.text_of(device), " or ".join(dict.fromkeys(own)), self.wipes.why_not(device))
+            for device, own in kinds.items()
+        ]
+
+
+@dataclass(frozen=True)
+class WipedDevice:
+    """A device that runs wipe. what: its description; None: it is not here. refused: why it may not be wiped; None: it
+    may.
+    """
+
+    device: str
+    what: str | None
+    kind: str
+    refused: str | None
+
+    def text(self) -> str:
+        """Returns the line of the plan."""
+        may_not = "" if self.refused is None else " (not permitted, see below)"
+        return f"each run wipes {self.device} and makes {self.kind} on it{may_not}: {self.what}"
+
+    def to_json(self) -> dict[str, str | None]:
+        """Returns the device with the reason why it may not be wiped."""
+        return {"device": self.device, "what": self.what, "refused": self.refused}
 
 
 def print_plan(out: Console, plan: Plan, *, full: bool) -> bool:
@@ -213,6 +247,7 @@ def _conditions(plan: Plan) -> Iterator[str]:
     addresses = {run.database: address for run in plan.runs if (address := address_of_users_server(run))}
     for database, address in addresses.items():
         yield f"{database} is your server at {address}: the study neither starts nor loads it"
+    yield from (device.text() for device in plan.wiped() if device.what)
     if limit_s := spec.timing.cool_down_s_max:
         power = "temperature alone" if plan.method is Method.MODELLED else "temperature and idle power"
         yield f"before each run up to {limit_s:g} s more to cool down ({power})"

@@ -55,6 +55,14 @@ from edgejoule.cli.common import json_option, store_option
     help="Make only the runs with one of these levels; may be repeated. An unfinished experiment of this spec is "
     "continued. The other runs stay planned; --resume makes them.",
 )
+@click.option(
+    "--wipe",
+    multiple=True,
+    metavar="SERIAL",
+    help="Erase the disk with this serial number (see `lsblk --output PATH,MODEL,SIZE,SERIAL`) for each run whose "
+    "filesystem_device it is; may be repeated. Never a disk that is in use or has data of others. --dry-run changes "
+    "nothing.",
+)
 @click.option("--keep-going", is_flag=True, help="Continue after a run that failed.")
 @click.option(
     "--data",

@@ -56,6 +56,7 @@ def run_study(
     meter: str | None,
     profile: str | None,
     only: Sequence[str],
+    wipe: Sequence[str],
     keep_going: bool,
     data: Path | None,
     clock_token: str,
@@ -79,7 +80,9 @@ def run_study(
     plan = make_plan(loaded)
     with reading.located():
         check_plan(loaded, plan, keep_going=keep_going, shown_only=dry_run)
-    chosen = _chosen(loaded, only)
+    if wipe and not any(run.file_system and run.file_system.device for run in plan):
+        raise UsageError("--wipe: no run of the plan has a filesystem_device")
+    chosen, places = _chosen(loaded, only), Places.beside(store, data)
     if more:
         plan = plan_of_more(store, loaded, more, chosen)
     say = messages() if as_json else console()
@@ -91,14 +94,15 @@ def run_study(
         if resume or rerun_flagged:
             plan = left_to_do(store, loaded, rerun_flagged=rerun_flagged)
         todo = [p for p in plan if chosen(p)]
-        _show_plan(say, Plan(reading, todo, store), meter, profile, full=full, as_json=as_json)
+        shown = Plan(reading, todo, store, places.wiping(wipe))
+        _show_plan(say, shown, meter, profile, full=full, as_json=as_json)
         return
     choice, beside, servers = _instruments(loaded, meter, profile)
     say.print(choice.line, markup=False)
     absent = left_out(loaded, [p for p in plan if chosen(p)])
     for cause in dict.fromkeys(absent.values()):
         say.print(f"{cause}. Its runs are left out; --resume makes them where it is here", markup=False)
-    if refused := not_here([p for p in plan if chosen(p) and p.index not in absent]):
+    if refused := not_here([p for p in plan if chosen(p) and p.index not in absent], places.wiping(wipe)):
         raise UsageError("; ".join(refused))
     if output is not None:
         check_output("-o", output, path, store)
@@ -106,8 +110,8 @@ def run_study(
     options = [word for o in overrides for word in ("--set", o)]
     options += [word for name, value in (("--meter", meter), ("--profile", profile)) if value for word in (name, value)]
     experiment, runs, idle = _measure(
-        loaded, reading.text(), options, Places.beside(store, data), choice, beside, resume, rerun_flagged, keep_going,
-        chosen, clock_token.encode(), servers, say, bool(only), more or 0,
+        loaded, reading.text(), options, places, choice, beside, resume, rerun_flagged, keep_going, chosen,
+        clock_token.encode(), servers, say, bool(only), more or 0, wipe,
     )  # fmt: skip
     _finish(store, experiment, say, output, as_json)
     if idle:
@@ -210,6 +214,7 @@ def _measure(
     say: Console,
     partial: bool,
     more: int,
+    wipe: Sequence[str],
 ) -> tuple[Experiment, list[Run], bool]:
     """Returns the experiment, all its runs, and whether there was nothing to do."""
     stop_in_order()
@@ -223,7 +228,7 @@ def _measure(
             meter.open()
             opened.callback(meter.close)
         ratio = min_ratio_of(choice.meter)
-        study = Study(spec, text, options, meters, choice.sentence, ratio, places, clock_token, servers)
+        study = Study(spec, text, options, meters, choice.sentence, ratio, places, clock_token, servers, wipe)
         with (
             Store.open(places.store, create=True) as store,
             StudyProgress(messages(), str(choice.meter.method), causes=keep_going) as progress,
@@ -299,7 +304,7 @@ def _modelled_ratio(meter: Meter) -> float | None:
 
 
 def _plan_json(plan: Plan, energy_words: str) -> dict[str, object]:
-    spec, absent = plan.spec, plan.not_here()
+    spec, absent, wiped = plan.spec, plan.not_here(), [device.to_json() for device in plan.wiped()]
     runs = [
         {
             "run": p.index + 1,
@@ -312,5 +317,6 @@ def _plan_json(plan: Plan, energy_words: str) -> dict[str, object]:
     ]
     stated = [setting.to_json() for setting in settings(plan.reading)]
     return {
-        "experiment": spec.name, "energy": energy_words, "seed": spec.design.seed, "settings": stated, "runs": runs
+        "experiment": spec.name, "energy": energy_words, "seed": spec.design.seed, "settings": stated, "runs": runs,
+        **({"wiped": wiped} if wiped else {}),
     }  # fmt: skip

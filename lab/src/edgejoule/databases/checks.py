@@ -20,6 +20,7 @@ from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import PlannedRun
 from edgejoule.experiment.settings import SettingsError
 from edgejoule.machine import file_system, memory_group
+from edgejoule.machine.wiped_disk import Wiping
 
 _CONNECT_S = 1.0  # time limit of a connection to the user's server
 
@@ -126,8 +127,10 @@ def _check_prefixes(spec: Spec, plan: Sequence[PlannedRun]) -> None:
             raise SettingsError({}, name, why, other="database")
 
 
-def not_here(plan: Sequence[PlannedRun]) -> list[str]:
-    """Returns the requirements of these runs that this machine or user does not meet, each with a remedy."""
+def not_here(plan: Sequence[PlannedRun], wipes: Wiping | None = None) -> list[str]:
+    """Returns the requirements of these runs that this machine or user does not meet, each with a remedy. wipes: which
+    disks may be wiped; None: none.
+    """
     reasons = []
     if any(run.cold for run in plan) and not os.access(DROP_CACHES, os.W_OK):
         reasons.append(
@@ -136,9 +139,13 @@ def not_here(plan: Sequence[PlannedRun]) -> list[str]:
         )
     if any(run.memory_limit_bytes for run in plan) and (reason := memory_group.why_not()):
         reasons.append(reason)
-    kinds = sorted({run.file_system.kind for run in plan if run.file_system})
-    if kinds and (reason := file_system.why_not(kinds)):
+    made = {run.file_system for run in plan if run.file_system}
+    if made and (reason := file_system.why_not(made)):
         reasons.append(reason)
+    else:
+        wipes = wipes or Wiping(file_system.run_command)
+        devices = sorted({each.device for each in made if each.device})
+        reasons += [reason for device in devices if (reason := wipes.why_not(device))]
     if any(run.link for run in plan) and (reason := why_no_namespaces()):
         reasons.append(f"network.*: {reason}; run as root, or leave these settings out for loopback")
     elif any(run.link and run.link.delay_ms for run in plan) and (reason := why_no_delay()):

@@ -23,6 +23,7 @@ from edgejoule.databases.snapshots import Snapshots
 from edgejoule.databases.system_under_test import Load, LoadTime, system_of
 from edgejoule.experiment.plan import PlannedRun
 from edgejoule.machine.file_system import MadeFileSystem
+from edgejoule.machine.wiped_disk import Wiping
 
 OWN_FOLDER = "edgejoule-data"  # folder below a run's data_path that edgejoule creates and removes
 
@@ -66,6 +67,7 @@ class Loads:
     """The databases of a study's runs below `folder`. used: names of the stored runs' loads.
 
     timeout_s: maximum duration of a load. on_event: receives the driver's events of a load, with the snapshot's key.
+    wipes: which disks may be wiped for a run; None: none.
     """
 
     def __init__(
@@ -76,10 +78,12 @@ class Loads:
         used: Collection[str] = (),
         timeout_s: float = 3600,
         on_event: Callable[[str, Event], None] = lambda key, event: None,
+        wipes: Wiping | None = None,
     ) -> None:
         self._snapshots, self._folder, self._timeout_s, self._on_event = snapshots, folder, timeout_s, on_event
         self._used = set(used)
-        self._places = {base: MadeFileSystem(base) for base in dict.fromkeys([folder, *map(self._base, todo)])}
+        bases = dict.fromkeys([folder, *map(self._base, todo)])
+        self._places = {base: MadeFileSystem(base, wipes=wipes) for base in bases}
         self._left = Counter(self._unit(run) for run in todo if run.load_unit)
         self._shared: dict[str, _Shared] = {}
         self._current: Path | None = None  # the latest run's database

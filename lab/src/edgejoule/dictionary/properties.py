@@ -87,6 +87,8 @@ SETTINGS: dict[str, Kind] = {
     "data_path": "text",
     "filesystem": "text",
     "filesystem_mb": "count",
+    "filesystem_device": "text",
+    "mkfs_options": "text",
     "mount_options": "text",
     "failure_share_max": "share",
     "longest_gap_s_max": "number",
@@ -221,6 +223,8 @@ def complaint(name: str, value: object) -> str | None:
         return f"expected at least {FILESYSTEM_MB_MIN} (the least that xfs takes), got {value!r}"
     if name == "data_path" and not str(value).startswith("/"):
         return f"expected a folder's whole path, from / on, got {value!r}"
+    if name == "filesystem_device" and not str(value).startswith("/dev/"):
+        return f"expected a disk, such as /dev/disk/by-id/mmc-SC64G_0x12345678, got {value!r}"
     if name == "memory_limit_mb" and value < MEMORY_LIMIT_MB_MIN:  # type: ignore[operator]
         return f"expected at least {MEMORY_LIMIT_MB_MIN} (the driver alone takes 15), got {value!r}"
     return None

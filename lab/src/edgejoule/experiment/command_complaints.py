@@ -26,8 +26,8 @@ from edgejoule.experiment.settings import key_of
 
 #: Settings that a run of a command takes without naming them in its texts.
 TAKEN = (
-    "database", "workload", "cache", "memory_limit_mb", "data_path", "filesystem", "filesystem_mb", "mount_options",
-    "durability", "replication_factor",
+    "database", "workload", "cache", "memory_limit_mb", "data_path", "filesystem", "filesystem_mb", "filesystem_device",
+    "mkfs_options", "mount_options", "durability", "replication_factor",
 )  # fmt: skip
 _OF_FEDERATION = (POLICY, *NETWORK)
 _OF_SERVERS = ("durability", "replication_factor")  # change nothing without a database

@@ -143,8 +143,8 @@ def _excluded(spec: Spec) -> Iterator[Complaint]:
             if in_force.get(name):
                 why = f"a level of the load curve is a target already; remove the {name} to keep the curve"
                 yield key_of(spec, "load_percent", cell), Exclusion(key_of(spec, name, cell), why)
-        if wrong := file_system.complaint(in_force):
-            yield key_of(spec, wrong[0], cell), wrong[1]
+        for name, why, other in file_system.complaints(in_force):
+            yield key_of(spec, name, cell), Exclusion(key_of(spec, other, cell), why) if other else why
         if "filesystem" in in_force and spec.design.shares_loads:
             why = 'a file system is made for each run; set load = "run", or "fresh"'
             yield key_of(spec, "filesystem", cell), Exclusion("design.load", why)

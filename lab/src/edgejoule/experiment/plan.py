@@ -95,8 +95,8 @@ def cells(spec: Spec) -> list[dict[str, Level]]:
 #: Settings that are no property of YCSB's and no option of a database.
 _TOLD = (
     "durability", "threads", "target", "rate", "warmup_s", "cache", "memory_limit_mb", "load_percent", "data_path",
-    "filesystem", "filesystem_mb", "mount_options", "replication_factor", "failure_share_max",
-    "longest_gap_s_max", POLICY, *NETWORK,
+    "filesystem", "filesystem_mb", "filesystem_device", "mkfs_options", "mount_options", "replication_factor",
+    "failure_share_max", "longest_gap_s_max", POLICY, *NETWORK,
 )  # fmt: skip
 
 

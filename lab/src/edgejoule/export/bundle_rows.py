@@ -146,6 +146,7 @@ class Storage(Row):
     file_system: str | None
     mount_options: str | None
     device: str | None
+    below: list[str] | None = None
 
 
 class IdlePowerRow(Row):

@@ -10,6 +10,7 @@ from edgejoule.dictionary.durability import broken_promise, promise_text
 from edgejoule.dictionary.responses import OTHER_CPU_SHARE_MIN, reported_responses
 from edgejoule.experiment.model import Spec
 from edgejoule.findings.model import DatabaseFacts, LoadFacts, Progress, RunFacts
+from edgejoule.findings.storage import storage_text
 from edgejoule.findings.text import count, percent
 from edgejoule.meters.base import Method
 from edgejoule.stats.figures import plain
@@ -178,9 +179,7 @@ def circumstances(run: Run) -> list[str]:
         notes.append(f"cold cache, {cache['resident_bytes_after'] / 1024:,.0f} KiB resident")
     chosen = run.settings.get("file_system") or run.settings.get("data_path")
     if chosen and (storage := facts.get("storage")):
-        notes.append(
-            f"data on {storage['file_system']} ({', '.join(storage['mount_options'].split(','))}), {storage['device']}"
-        )
+        notes.append(f"data on {storage_text(storage)}")
     if memory := facts.get("memory"):
         peak = "" if memory["peak_bytes"] is None else f", {memory['peak_bytes'] / 2**20:,.0f} reached"
         limit = memory["limit_bytes"] / 2**20

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from edgejoule.machine.block_devices import layers_below, mount_of
 from edgejoule.machine.files import read_bytes
 from edgejoule.version import __version__
 
@@ -176,29 +177,20 @@ def _temperatures(root: Path) -> dict[str, float] | None:
 
 
 def storage(data_path: Path, root: Path = Path("/")) -> dict[str, Any]:
-    """Where data lie: the device, its model, the file system with the options that the kernel says are in force."""
+    """Returns where data lie: the device, the file system with the options that the kernel says are in force, and what
+    lies below. model, transport: of the first disk below.
+    """
     existing = next((p for p in [data_path.absolute(), *data_path.absolute().parents] if p.exists()), Path("/"))
     usage = shutil.disk_usage(existing)
-    mount = _mount_of(existing, root)
+    mount, layers = mount_of(existing, root), layers_below(existing, root)
+    disk = next((layer for layer in layers if layer.kind == "disk"), None)
     return {
         "path": str(existing),
-        "device": mount and mount[0],
-        "file_system": mount and mount[2],
-        "mount_options": mount and mount[3],
+        "device": mount and mount.device,
+        "file_system": mount and mount.file_system,
+        "mount_options": mount and mount.options,
         "free_bytes": usage.free,
-        "model": _device_model(existing, root),
+        "model": disk and disk.model,
+        "transport": disk and disk.transport,
+        "below": [layer.text() for layer in layers] or None,
     }
-
-
-def _mount_of(path: Path, root: Path) -> list[str] | None:
-    rows = [line.split()[:4] for line in (_text(f"{root}/proc/mounts") or "").splitlines()]
-    above = {str(folder) for folder in (path, *path.parents)}
-    holding = [row for row in rows if len(row) == 4 and row[1] in above]
-    return max(holding, key=lambda row: len(row[1])) if holding else None
-
-
-def _device_model(path: Path, root: Path) -> str | None:
-    number = path.stat().st_dev
-    base = f"{root}/sys/dev/block/{os.major(number)}:{os.minor(number)}"
-    result = (_text(f"{base}/{name}") for name in ("device/model", "device/name", "../device/model"))
-    return next((text for text in result if text), None)

@@ -19,6 +19,7 @@ from edgejoule.experiment.model import Spec
 from edgejoule.findings import Findings, ResponseFinding, baselines, phases, statistics, tables
 from edgejoule.findings.additions import replications_text
 from edgejoule.findings.design import Layout, design_of, label, runs_of
+from edgejoule.findings.storage import storage_lines
 from edgejoule.findings.text import count, listed
 from edgejoule.report import answer, bars, cdf, commands, decisions, level0, load_curve, other_programs, traces
 from edgejoule.report.table_html import cell_html, chip
@@ -137,6 +138,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
         lines=statistics.energy_lines(findings.lines),
         run_table=tables.runs(findings),
         driver_table=tables.driver_shares(findings),
+        storage=storage_lines(runs),
         served=findings.response("client_cpu_share") is not None,
         covers=sorted({_COVERS.get(t.domain, t.domain) for g in groups for t in g.traces}),
         channels=sorted({f"{t.channel} ({t.domain}, {t.method})" for g in groups for t in g.traces}),

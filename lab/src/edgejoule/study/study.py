@@ -12,7 +12,7 @@ import fcntl
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,7 +32,9 @@ from edgejoule.experiment.model import Spec
 from edgejoule.experiment.plan import Addition, PlannedRun, cell_label, make_plan
 from edgejoule.findings.text import count
 from edgejoule.machine import environment
+from edgejoule.machine.file_system import wiping
 from edgejoule.machine.storage_speed import measure_speed
+from edgejoule.machine.wiped_disk import Wiping
 from edgejoule.meters.base import Meter
 from edgejoule.meters.sampler import LivePower
 from edgejoule.store import Experiment, Run, RunData, Store
@@ -117,6 +119,10 @@ class Places:
             return cls(store, folder / "snapshots", folder / "data")
         return cls(store, data.absolute() / "snapshots", data.absolute())
 
+    def wiping(self, serials: Collection[str]) -> Wiping:
+        """Returns the permission to wipe disks with these serial numbers, but none of the study's own folders."""
+        return wiping(serials, self.data, [self.store.parent, self.snapshots, self.data])
+
     @property
     def locked(self) -> list[Path]:
         """The folders with a lock, each once."""
@@ -129,7 +135,7 @@ class Study:
 
     spec_toml: the text of the spec. options: command-line changes, as arguments that repeat them. energy_words,
     min_ratio: see store.Experiment. clock_token: the secret of the servers in meter.clocks. servers: the running
-    federation of the study.
+    federation of the study. wipe: serial numbers of the disks that runs may wipe.
     """
 
     spec: Spec
@@ -141,6 +147,7 @@ class Study:
     places: Places
     clock_token: bytes = b""
     servers: Servers | None = None
+    wipe: Collection[str] = ()
 
     def identity(self) -> dict[str, Any]:
         """Returns what must not change within an experiment: the meter with its whole description, and the driver."""
@@ -257,7 +264,8 @@ def _context(
 
     timing = study.spec.timing
     used = [r.facts["load"]["name"] for r in finished if "load" in r.facts]
-    loads = Loads(snapshots, study.places.data, todo, used, timing.run_timeout_s, loading)
+    wipes = study.places.wiping(study.wipe)
+    loads = Loads(snapshots, study.places.data, todo, used, timing.run_timeout_s, loading, wipes)
     executions = {
         cell_label(r.levels): r.facts[several]
         for r in finished
