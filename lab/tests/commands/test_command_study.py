@@ -431,7 +431,7 @@ def test_a_command_may_work_on_the_file_of_an_embedded_database(tmp_path: Path) 
         ('database = "sqlit"', "unknown database 'sqlit'; did you mean 'sqlite'"),
         ('database = "sqlite"\n"sqlite.cache_bytes" = 5', "give it in the command"),
         ('database = "redis"\n"redis.host" = "example.org"', "a server that you run by its own arguments"),
-        ('database = "redis"\ncache = "cold"', "the files of redis are open and cannot be cold"),
+        ('database = "redis"\ncache = "cold"', "redis is never cold: all of its data are in memory"),
     ],
 )
 def test_what_a_command_cannot_have_is_refused_before_anything_runs(tmp_path: Path, fixed: str, phrase: str) -> None:

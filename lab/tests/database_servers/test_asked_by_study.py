@@ -13,6 +13,7 @@ import pytest
 from edgejoule.database_servers import SERVERS
 from edgejoule.database_servers.cassandra import Cassandra
 from edgejoule.database_servers.mongodb import MongoDB
+from edgejoule.databases import checks
 from edgejoule.databases import driver as databases
 from edgejoule.databases.checks import check_plan
 from edgejoule.databases.driver import adapters
@@ -247,3 +248,66 @@ def test_a_study_of_redis_java_opens_and_is_refused_with_the_name_of_the_replace
     spec, plan = plan_of("redis-java", **{"redis-java.persistence": "none"})
     with pytest.raises(UsageError, match=r"'redis-java' is no longer here; write database = .redis."):
         check_plan(spec, plan)
+
+
+@pytest.mark.parametrize("database", ["postgres", "mongodb", "cassandra", "hbase"])
+def test_a_server_with_tables_on_storage_may_begin_cold_without_root(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database: str
+) -> None:
+    monkeypatch.setattr(Served, "missing", lambda self: None)
+    monkeypatch.setattr(checks, "DROP_CACHES", tmp_path / "drop_caches")
+    spec, plan = plan_of(database, cache="cold")
+    check_plan(spec, plan)
+    assert checks.not_here(plan) == []
+    assert "needs root" in checks.not_here(plan_of([database, "sqlite"], cache="cold")[1])[0]
+
+
+def test_a_cold_cassandra_maps_no_files_unless_the_study_says_so() -> None:
+    name = "conf.disk_access_mode"
+    assert name not in settings_of("cassandra")
+    assert settings_of("cassandra", cache="cold")[name] == "standard"
+    assert settings_of("cassandra", cache="cold", **{f"cassandra.{name}": "mmap"})[name] == "mmap"
+
+
+def test_a_cold_run_and_a_warm_one_begin_with_the_same_loaded_data() -> None:
+    _, (warm,) = plan_of("cassandra")
+    _, (cold,) = plan_of("cassandra", cache="cold")
+    assert system_of(cold).content() == system_of(warm).content()
+
+
+def test_redis_is_refused_a_cold_cache_with_the_reason() -> None:
+    with pytest.raises(
+        UsageError, match=r"cache excludes database: redis is never cold: all of its data are in memory"
+    ):
+        check_plan(*plan_of("redis", cache="cold"))
+    check_plan(*plan_of("redis", cache="warm"))
+
+
+def test_the_cache_of_a_server_that_the_user_runs_is_left_alone() -> None:
+    own = {"postgres.host": "127.0.0.1", "postgres.database": "ycsb"}
+    with pytest.raises(UsageError, match=r"the study drops no cache on a server that you run; set cache = .warm., or"):
+        check_plan(*plan_of("postgres", cache="cold", **own))
+
+
+def test_a_server_is_never_asked_to_drop_caches_by_the_driver() -> None:
+    _, (cold,) = plan_of("postgres", cache="cold")
+    assert "--drop-caches" not in databases.driver_arguments("run", cold, {})
+    _, (embedded,) = plan_of("sqlite", cache="cold")
+    assert "--drop-caches" in databases.driver_arguments("run", embedded, {})
+
+
+@pytest.mark.parametrize("study", ["access-pattern", "read-write-ratio", "value-size"])
+@pytest.mark.parametrize("size", ["experiment", "small"])
+def test_the_board_studies_measure_mongodb_cold(monkeypatch: pytest.MonkeyPatch, study: str, size: str) -> None:
+    monkeypatch.setattr(Served, "missing", lambda self: None)
+    spec = load_spec(EXPERIMENTS / f"sbc-{study}/{size}.toml")
+    plan = make_plan(spec)
+    check_plan(spec, plan)
+    assert {run.cold for run in plan if run.adapter == "mongodb"} == {True}
+
+
+@pytest.mark.parametrize("size", ["experiment", "small"])
+def test_only_cassandra_begins_cold_in_the_nosql_study(size: str) -> None:
+    plan = make_plan(load_spec(EXPERIMENTS / f"emeter-nosql/{size}.toml"))
+    assert {run.adapter for run in plan if run.cold} == {"cassandra"}
+    assert all(run.cold for run in plan if run.adapter == "cassandra")

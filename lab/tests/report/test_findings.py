@@ -325,6 +325,9 @@ def test_the_circumstances_of_a_run_are_reported() -> None:
     ]
     plain = {"load": {"name": "run-3", "runs_before": 0}, "cache": {"state": "warm"}}
     assert circumstances(Run(0, 0, {}, "finished", facts=plain)) == []
+    server = {"cache": {"state": "cold", "resident_bytes_after": 0, "own_cache_bytes": 4096}}
+    (said,) = circumstances(Run(0, 0, {}, "finished", facts=server))
+    assert said == "cold cache, 0 KiB resident, 4 KiB in the server's own cache"
 
 
 def test_conditions_that_share_a_level_are_named_by_it(make_store) -> None:

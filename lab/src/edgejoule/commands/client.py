@@ -38,7 +38,8 @@ class CommandRun:
     """The result of a command in one run: its repetitions, and its output to standard output and error together.
 
     output_bytes: total printed. served: use of the server that the study started for it. durability: the server's
-    description of how safe an acknowledged write is. parts: results by server, if there are several.
+    description of how safe an acknowledged write is. parts: results by server, if there are several. doubts: why the
+    server's caches may not have been cold.
     """
 
     repetitions: Sequence[Repetition]
@@ -50,6 +51,7 @@ class CommandRun:
     server_facts: Mapping[str, Any] = field(default_factory=dict)
     durability: str = ""
     parts: Mapping[str, CommandRun] = field(default_factory=dict)
+    doubts: Sequence[str] = ()
 
 
 def data_folder(planned: PlannedRun, path: Path, *, server: bool) -> Path:
@@ -123,7 +125,7 @@ class CommandClient:
         self._data.mkdir(parents=True, exist_ok=True)
         self._beside("prepare")
         self._quiet("before")
-        caches = drop_caches(self._data) if self._planned.cold else None
+        caches = self._cool() if self._planned.cold else None
         self._ready()
         self._report("start", command=shown(self._command.command), repetitions=self._repeat, caches=caches)
         output = Output(self._scratch)
@@ -192,23 +194,26 @@ class CommandClient:
     def _beside(self, key: str) -> None:
         run_beside(self._around, key, self._data, self._scratch, self._timing.run_timeout_s)
 
+    def _cool(self) -> dict[str, Any]:
+        """Drops the files from the page cache and returns `caches` of the start event."""
+        if not self._served:
+            return drop_caches(self._data)
+        cold = self._served.cool(self._timing.settle_timeout_s)
+        return cold.facts()
+
     def _quiet(self, place: str) -> None:
         """Leaves the server open without requests."""
-        if not self._served or not self._quiet_s:
-            return
-        server = self._served.server
-        settled = server.await_settled(self._timing.settle_timeout_s if place == "before" else 0)
-        begin_ns, cpu_s = time.monotonic_ns(), server.usage().cpu_s
-        time.sleep(self._quiet_s)
-        cpu_ns = int((server.usage().cpu_s - cpu_s) * 1e9)
-        self._report("quiet_end", quiet_start_ns=begin_ns, place=place, settled=settled.complete, cpu_ns=cpu_ns)
+        if self._served and self._quiet_s:
+            self._add(self._served.quiet(place, self._timing.settle_timeout_s, self._quiet_s))
 
     def _report(self, event: str, at_ns: int | None = None, **more: Any) -> None:
-        reported = {"event": event, "monotonic_ns": time.monotonic_ns() if at_ns is None else at_ns, **more}
-        self._events.append(reported)
-        if self._served and event != "start":
-            self._served.hear(reported)
-        self._on_event(reported)
+        self._add({"event": event, "monotonic_ns": time.monotonic_ns() if at_ns is None else at_ns, **more})
+
+    def _add(self, event: dict[str, Any]) -> None:
+        self._events.append(event)
+        if self._served and event["event"] != "start":
+            self._served.hear(event)
+        self._on_event(event)
 
 
 def _usage(repetitions: Sequence[Repetition]) -> dict[str, int | None]:

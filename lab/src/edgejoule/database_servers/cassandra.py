@@ -17,6 +17,7 @@ from edgejoule.database_servers.server import (
     Installation,
     Node,
     NotReadyError,
+    OwnCache,
     Settled,
     Work,
     free_ports,
@@ -24,10 +25,13 @@ from edgejoule.database_servers.server import (
     lines_of,
 )
 from edgejoule.errors import UsageError
+from edgejoule.machine.page_cache import files_below
 
 NODES_MAX = 9
 _TOKENS = 16  # per node
 _POOLS = ("CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush", "ValidationExecutor")
+_OWN_KEYSPACES = ("system", "system_auth", "system_distributed", "system_schema", "system_traces")
+_CATALOG_BYTES_MAX = 64 << 10  # of the key cache: keys of its own tables
 _TIMEOUTS = (
     "read_request_timeout", "range_request_timeout", "write_request_timeout", "counter_write_request_timeout",
     "truncate_request_timeout", "request_timeout", "cas_contention_timeout",
@@ -68,6 +72,7 @@ class Cassandra(DatabaseServer):
     promise_broken_by: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "power": dict.fromkeys(("commitlog_sync", "conf.commitlog_sync"), ("periodic",)),
     }
+    cold_options: ClassVar[Mapping[str, str]] = {"conf.disk_access_mode": "standard"}  # mapped pages cannot be dropped
     replication_option = "replication_factor"
     connection_options = ("hosts", "port", "jmxports")
     start_s = 180.0
@@ -246,6 +251,19 @@ class Cassandra(DatabaseServer):
             rows = [row for number in range(self._count) for row in self._ask(number, query)]
             counts[what] = sum(int(row["count"] or 0) for row in rows if row["keyspace_name"] == "ycsb")
         return counts
+
+    def table_files(self) -> Sequence[Path]:
+        """Returns the SSTables of all keyspaces other than its own."""
+        keyspaces = [folder for folder in self.data.glob("node*/data/*") if folder.name not in _OWN_KEYSPACES]
+        return [path for keyspace in keyspaces for path in files_below(keyspace)]
+
+    def own_cache(self) -> OwnCache:
+        """Sums the caches of chunks, keys, rows and counters of all nodes."""
+        query = "SELECT name, size_bytes FROM system_views.caches"
+        rows = [row for number in range(self._count) for row in self._ask(number, query)]
+        names = ", ".join(sorted({str(row["name"]) for row in rows}))
+        cached_bytes = sum(int(row["size_bytes"] or 0) for row in rows)
+        return OwnCache(cached_bytes, f"system_views.caches: {names}", _CATALOG_BYTES_MAX)
 
     def work(self) -> Sequence[Work]:
         """Returns flushes and compactions, from the logs."""

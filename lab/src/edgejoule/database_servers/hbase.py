@@ -27,12 +27,14 @@ from edgejoule.database_servers.server import (
     Installation,
     Node,
     NotReadyError,
+    OwnCache,
     Settled,
     Work,
     free_ports,
     lines_of,
 )
 from edgejoule.errors import DatabaseError, UsageError
+from edgejoule.machine.page_cache import files_below
 
 REGION_SERVERS_MAX = 9
 ANSWER_S = 10.0
@@ -45,6 +47,7 @@ log4j.appender.out.layout=org.apache.log4j.PatternLayout
 log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %-5p [%t] %c{1}: %m%n
 """
 _METRICS_PERIOD_S = 1
+_CATALOG_BYTES_MAX = 1 << 20  # an empty block cache counts its own structures, and blocks of hbase:meta
 _UNLOGGED = ("SKIP_WAL", "ASYNC_WAL")  # acknowledged before the log has the write
 _FLUSHED = re.compile(r"^(\S+ \S+) .*Finished flush of dataSize ~[^/]*/(\d+), .* for (\S+) in (\d+)ms")
 _COMPACTED = re.compile(
@@ -253,6 +256,18 @@ class HBase(DatabaseServer):
             if (parsed := _REQUESTS.fullmatch(name)) and parsed["namespace"] != "hbase":
                 counted[parsed["kind"]] += int(value)
         return counted
+
+    def table_files(self) -> Sequence[Path]:
+        """Returns the files of clients' tables. On HDFS, whose files do not name a table, all complete blocks."""
+        if self._count:
+            return [path for folder in self.data.glob("blocks*/**/finalized") for path in files_below(folder)]
+        namespaces = [folder for folder in self.data.glob("hbase/data/*") if folder.name != "hbase"]
+        return [path for namespace in namespaces for path in files_below(namespace)]
+
+    def own_cache(self) -> OwnCache:
+        """Sums the block caches of the region servers."""
+        cached_bytes = sum(int(self._region_server(n)["blockCacheSize"]) for n in range(max(1, self._count)))
+        return OwnCache(cached_bytes, "block cache of the region servers: blockCacheSize", _CATALOG_BYTES_MAX)
 
     def work(self) -> Sequence[Work]:
         """Returns flushes and compactions, from the logs."""

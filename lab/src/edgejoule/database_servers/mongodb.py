@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from edgejoule.database_servers import jvm, mongodb_processor
@@ -19,6 +20,7 @@ from edgejoule.database_servers.server import (
     Installation,
     Node,
     NotReadyError,
+    OwnCache,
     Settled,
     Work,
     lines_of,
@@ -26,6 +28,7 @@ from edgejoule.database_servers.server import (
 )
 from edgejoule.errors import UsageError
 from edgejoule.extras import install_command
+from edgejoule.machine.page_cache import files_below
 
 if TYPE_CHECKING:
     from pymongo import MongoClient
@@ -45,6 +48,8 @@ _RUNNING = (
     ("checkpoint", "progress state"),
     ("transaction", "transaction checkpoint currently running"),
 )
+_CACHED = "bytes currently in the cache"
+_CATALOG_BYTES_MAX = 1 << 20  # that mongod reads when it starts
 
 
 Document = dict[str, Any]
@@ -192,6 +197,16 @@ class MongoDB(DatabaseServer):
         """Returns opcounters without commands, which the server and this program send."""
         return operations_in(self._ask("serverStatus"))
 
+    def table_files(self) -> Sequence[Path]:
+        """Returns WiredTiger's files of collections and indexes; of the stand-in, its only file."""
+        if self._stands_in:
+            return files_below(self.data)
+        return [path for path in self.data.rglob("*.wt") if path.name.startswith(("collection-", "index-"))]
+
+    def own_cache(self) -> OwnCache:
+        """Reports WiredTiger's cache, from serverStatus."""
+        return wired_tiger_cache(self._ask("serverStatus"))
+
     def work(self) -> Sequence[Work]:
         """Returns checkpoints, from the log."""
         return [] if self._stands_in else [work for line in lines_of(self.log_of("mongod")) if (work := work_in(line))]
@@ -232,6 +247,14 @@ def settled_in(status: Document) -> Settled:
 def operations_in(status: Document) -> dict[str, int]:
     """Returns the opcounters of a serverStatus without commands."""
     return {str(name): int(count) for name, count in status.get("opcounters", {}).items() if name != "command"}
+
+
+def wired_tiger_cache(status: Document) -> OwnCache:
+    """Reads WiredTiger's cache from the answer to serverStatus."""
+    cached = status.get("wiredTiger", {}).get("cache", {}).get(_CACHED)
+    if cached is None:
+        return OwnCache(None, "serverStatus has no cache of WiredTiger")
+    return OwnCache(int(cached), f"serverStatus: wiredTiger.cache, {_CACHED}", _CATALOG_BYTES_MAX)
 
 
 def work_in(line: str) -> Work | None:

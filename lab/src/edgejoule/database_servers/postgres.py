@@ -24,6 +24,7 @@ from edgejoule.database_servers.server import (
     Installation,
     Node,
     NotReadyError,
+    OwnCache,
     Settled,
     Work,
     free_ports,
@@ -46,6 +47,10 @@ _ALL_TABLES = "SET citus.override_table_visibility TO off; "  # the shards, too
 _SESSIONS_END_S = 2.0
 _SESSIONS = f"""SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = '{DATABASE}'
 AND pid <> pg_backend_pid()"""
+_USERS_RELATION = re.compile(r"(\d+)(_[a-z]+)?(\.\d+)?")  # a file of a table or an index: its number, fork, segment
+_FIRST_USERS_NUMBER = 16384  # lower ones are the catalog's: FirstNormalObjectId in PostgreSQL's access/transam.h
+_CACHED = f"""SELECT count(*) * current_setting('block_size')::bigint FROM pg_buffercache
+WHERE relfilenode >= {_FIRST_USERS_NUMBER}"""
 _OPTIONS_TO_SETTINGS = ("shared_buffers", "synchronous_commit", "fsync", "max_wal_size", "checkpoint_timeout")
 
 
@@ -233,6 +238,21 @@ class Postgres(DatabaseServer):
             for column, value in zip(columns, row.split("|"), strict=True):
                 counted[column] += int(value)
         return counted
+
+    def table_files(self) -> Sequence[Path]:
+        """Returns the files of all databases whose numbers are not the catalog's."""
+        places = ("base/*/*", "pg_tblspc/*/*/*/*")
+        files = [path for cluster in self.clusters() for place in places for path in cluster.data.glob(place)]
+        numbers = ((path, _USERS_RELATION.fullmatch(path.name)) for path in files)
+        return [path for path, number in numbers if number and int(number[1]) >= _FIRST_USERS_NUMBER]
+
+    def own_cache(self) -> OwnCache:
+        """Counts the tables' pages in shared_buffers by the extension pg_buffercache, in a database beside theirs."""
+        cached_bytes = 0
+        for cluster in self.clusters():
+            self.sql("CREATE EXTENSION IF NOT EXISTS pg_buffercache", cluster, USER)
+            cached_bytes += int(self.sql(_CACHED, cluster, USER))
+        return OwnCache(cached_bytes, "the tables' pages in shared_buffers, by pg_buffercache")
 
     def _await_end_of_sessions(self) -> None:
         """Waits until sessions' processes have ended: only then the statistics include their work. Citus keeps some

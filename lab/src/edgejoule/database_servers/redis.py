@@ -74,6 +74,7 @@ class Redis(DatabaseServer):
             "conf.appendonly": ("no",), "conf.appendfsync": ("no", "everysec"),
         },
     }  # fmt: skip
+    never_cold = "all of its data are in memory"
     stop_s = 60.0  # Redis writes its data before it ends
 
     @classmethod

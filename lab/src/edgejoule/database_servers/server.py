@@ -79,6 +79,18 @@ class Work:
     write_bytes: int | None = None
 
 
+@dataclass(frozen=True)
+class OwnCache:
+    """What the server's own cache has. cached_bytes: None: unknown. how: the server's evidence, or why it is unknown.
+
+    catalog_bytes_max: the part of it that may be the catalog's, or of an empty cache.
+    """
+
+    cached_bytes: int | None
+    how: str
+    catalog_bytes_max: int = 0
+
+
 class NotReadyError(Exception):
     """The server does not answer yet. The message gives the reason."""
 
@@ -97,6 +109,8 @@ class DatabaseServer(abc.ABC):
     promise_broken_by: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {}
     of_sessions: ClassVar[Sequence[str]] = ()  # options that its client sets for its own sessions, too
     replication_option: ClassVar[str] = ""  # the server's or client's name of replication_factor
+    never_cold: ClassVar[str] = ""  # why a run cannot begin with cold caches; empty: it can
+    cold_options: ClassVar[Mapping[str, str]] = {}  # without which pages of the tables stay in memory
     start_s: ClassVar[float] = 30.0  # maximum duration of a start
     stop_s: ClassVar[float] = 20.0  # between the request to end and SIGKILL
     connection_options: ClassVar[Sequence[str]] = ("host", "port")  # from connection(), for its client
@@ -177,6 +191,14 @@ class DatabaseServer(abc.ABC):
     def work(self) -> Sequence[Work]:
         """Returns its background work since it started, as far as it reports it."""
         return ()
+
+    def table_files(self) -> Sequence[Path]:
+        """Returns the files of clients' tables and indexes, without those of the log and the catalog."""
+        return ()
+
+    def own_cache(self) -> OwnCache:
+        """Reports what its own cache has now, by its own counter. Raises NotReadyError."""
+        return OwnCache(None, f"{self.name} does not report it")
 
     def ask_to_end(self) -> None:
         """Asks the processes to end and keep the data, the last started first."""

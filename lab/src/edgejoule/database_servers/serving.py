@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from edgejoule.database_servers.cold import ColdStart, cool
 from edgejoule.database_servers.options import OWN
 from edgejoule.database_servers.server import LOGS, DatabaseServer, NotReadyError, ServerUsage
 from edgejoule.errors import DatabaseError
@@ -54,13 +55,14 @@ class ServerUse:
 class Serving:
     """Watches a server from its start to its stop. end_client: called to end the client when the server is in trouble.
 
-    close() ends the watching thread.
+    close() ends the watching thread. cold: the caches that cool() left; None: it was not called.
     """
 
     def __init__(self, server: DatabaseServer, started_s: float) -> None:
         self.server, self._started_s = server, started_s
         self.end_client: Callable[[], None] = lambda: None
         self.trouble: str | None = None
+        self.cold: ColdStart | None = None
         self._peak_bytes = 0
         self._looking = threading.Lock()
         self._ended_client = False
@@ -87,6 +89,22 @@ class Serving:
             self.mark("active")
         elif event["event"] in ("active_end", "settled"):
             self.mark(event["event"])
+
+    def quiet(self, place: str, settle_timeout_s: float, seconds: float) -> dict[str, Any]:
+        """Leaves the server open without requests and returns the event quiet_end. place: before or after the run."""
+        settled = self.server.await_settled(settle_timeout_s if place == "before" else 0)
+        begin_ns, cpu_s = time.monotonic_ns(), self.server.usage().cpu_s
+        time.sleep(seconds)
+        cpu_ns = int((self.server.usage().cpu_s - cpu_s) * 1e9)
+        return {
+            "event": "quiet_end", "monotonic_ns": time.monotonic_ns(), "quiet_start_ns": begin_ns, "place": place,
+            "settled": settled.complete, "cpu_ns": cpu_ns,
+        }  # fmt: skip
+
+    def cool(self, settle_timeout_s: float) -> ColdStart:
+        """Makes the caches cold just before the first operation. Raises DatabaseError."""
+        self.cold = cool(self.server, settle_timeout_s)
+        return self.cold
 
     def served(self) -> ServerUse:
         """Returns the use of a run whose moments have all been marked and whose client has ended."""

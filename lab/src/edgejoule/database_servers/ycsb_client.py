@@ -115,7 +115,7 @@ def _classes() -> Path:
 class Task:
     """A task for the client. command: load or run. options: the binding's. quiet_s: time without requests before and
     after, with the server open. durability: its class. failure_share_max: a larger share of failed operations fails
-    the run.
+    the run. cold: the server's caches are cold at the first operation.
     """
 
     command: str
@@ -130,6 +130,7 @@ class Task:
     settle_timeout_s: float = 60
     quiet_s: float = 0
     failure_share_max: float = FAILURE_SHARE_MAX
+    cold: bool = False
 
 
 class YcsbClient:
@@ -195,8 +196,9 @@ class YcsbClient:
         done: dict[str, int] | None = None
         output: list[str] = []
         with subprocess.Popen(
-            [*self._prefix, "setpriv", "--pdeathsig", "KILL", *self._command(folder)], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
+            [*self._prefix, "setpriv", "--pdeathsig", "KILL", *self._command(folder)],
+            stdin=subprocess.PIPE if self._task.cold else subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
         ) as process:  # fmt: skip
             self._process = process
             if self._stopped:
@@ -219,6 +221,9 @@ class YcsbClient:
             self._begin_usage = _usage(pid)
             self._active_ns = self._interval_ns = time.monotonic_ns()
             self._emit("phase", phase="active")
+        elif line.startswith("edgejoule: connected"):
+            self._serving.cool(self._task.settle_timeout_s)
+            self._go_on()
         elif line.startswith("edgejoule: failed: "):
             self._failure = self._failure or line.removeprefix("edgejoule: failed: ")
         elif cause := _CAUSE.match(line):
@@ -264,22 +269,27 @@ class YcsbClient:
         settled = self._serving.server.await_settled(self._task.settle_timeout_s)
         self._emit("settled", complete=settled.complete, how=settled.how, usage=self._usage_at_end)
 
+    def _go_on(self) -> None:
+        """Lets a client that waits for the cold caches do its first operation."""
+        process = self._process
+        assert process is not None, "it has just written a line"
+        assert process.stdin is not None, "the task is cold"
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write("\n")
+            process.stdin.flush()
+
     def _quiet(self, place: str) -> None:
         """Leaves the server open without requests."""
-        if not self._task.quiet_s:
-            return
-        begin_ns, cpu_s = time.monotonic_ns(), self._serving.server.usage().cpu_s
-        settled = self._serving.server.await_settled(self._task.settle_timeout_s if place == "before" else 0)
-        begin_ns = time.monotonic_ns()
-        time.sleep(self._task.quiet_s)
-        cpu_ns = int((self._serving.server.usage().cpu_s - cpu_s) * 1e9)
-        self._emit("quiet_end", quiet_start_ns=begin_ns, place=place, settled=settled.complete, cpu_ns=cpu_ns)
+        if self._task.quiet_s:
+            self._report(self._serving.quiet(place, self._task.settle_timeout_s, self._task.quiet_s))
 
     def _emit(self, event: str, at_ns: int | None = None, **more: Any) -> None:
-        event_fields = {"event": event, "monotonic_ns": time.monotonic_ns() if at_ns is None else at_ns, **more}
-        self._events.append(event_fields)
-        self._serving.hear(event_fields)
-        self._on_event(event_fields)
+        self._report({"event": event, "monotonic_ns": time.monotonic_ns() if at_ns is None else at_ns, **more})
+
+    def _report(self, event: dict[str, Any]) -> None:
+        self._events.append(event)
+        self._serving.hear(event)
+        self._on_event(event)
 
     def _about(self) -> dict[str, Any]:
         task, server = self._task, self._serving.server
@@ -317,6 +327,7 @@ class YcsbClient:
             "measurementtype": "hdrhistogram", "hdrhistogram.fileoutput": "true",
             "hdrhistogram.output.path": f"{folder}/", "status.interval": STATUS_S,
         }  # fmt: skip
+        properties |= {"edgejoule.wait": "true"} if task.cold else {}
         # With a rate YCSB also logs latencies from the due time, as Intended-READ and so on.
         properties["measurement.interval"] = "both" if task.target_ops_s else "op"
         arguments = ["-load" if task.command == "load" else "-t", "-s", "-threads", str(task.threads)]

@@ -132,7 +132,7 @@ def not_here(plan: Sequence[PlannedRun], wipes: Wiping | None = None) -> list[st
     disks may be wiped; None: none.
     """
     reasons = []
-    if any(run.cold for run in plan) and not os.access(DROP_CACHES, os.W_OK):
+    if any(run.cold and not system_of(run).has_server for run in plan) and not os.access(DROP_CACHES, os.W_OK):
         reasons.append(
             f'cache = "cold" needs root, and a machine (not a container) that lets {DROP_CACHES} be written: run with '
             "sudo, or --set fixed.cache=warm"

@@ -155,12 +155,13 @@ class Driver:
         self._timeout_s = timeout_s
         self._on_event = on_event or (lambda event: None)
         self._process: subprocess.Popen[str] | None = None
+        self._events: list[dict[str, Any]] = []
 
     def run(self) -> list[dict[str, Any]]:
         """Runs the driver and returns its events in order. Raises DatabaseError with the driver's message if the run
         failed.
         """
-        events: list[dict[str, Any]] = []
+        events = self._events
         with self._started() as process:
             self._process = process
             adopted = Adopted(process.pid, self._member) if self._member else None
@@ -211,6 +212,11 @@ class Driver:
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write("\n")
             process.stdin.flush()
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Adds an event of its caller to those that it has reported so far. Only while it waits for a step."""
+        self._events.append(dict(event))
+        self._on_event(self._events[-1])
 
     def _parse(self, line: str) -> dict[str, Any]:
         try:
@@ -265,7 +271,7 @@ def driver_arguments(command: str, run: PlannedRun, options: Mapping[str, object
         arguments += ["-target", str(run.target_ops_s)] if run.target_ops_s else []
         arguments += ["--rate", run.rate] if run.rate else []
         arguments += ["--warmup", f"{run.warmup_s:g}"] if run.warmup_s else []
-        arguments += ["--drop-caches"] if run.cold else []
+        arguments += ["--drop-caches"] if run.cold and run.adapter not in SERVERS else []
     return arguments
 
 

@@ -196,17 +196,6 @@ class Loads:
                 _remove(path)
 
 
-def forget_pages(folder: Path) -> None:
-    """Ask the kernel to drop the page cache of clean files below a folder, so that who reads them next pays for it."""
-    for path in folder.rglob("*"):
-        if path.is_file():
-            handle = os.open(path, os.O_RDONLY)
-            try:
-                os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
-            finally:
-                os.close(handle)
-
-
 def _beginning_with(folder: Path, name: str) -> list[Path]:
     try:
         return [folder / each for each in os.listdir(folder) if each.startswith(name)]  # noqa: PTH208 - few are Paths

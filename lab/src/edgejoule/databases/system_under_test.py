@@ -263,18 +263,16 @@ class Served(_Driven):
 
     def server(self, folder: Path, prefix: Sequence[str] = ()) -> DatabaseServer:
         """Raises UsageError for options that it does not have."""
-        return self._kind(folder, options_of(self._kind, self.options), prefix)
+        return self._kind(folder, _server_options(self._kind, self.run, self.options), prefix)
 
     def missing(self) -> str | None:
         return super().missing() or _server_missing(self.run, self.server(_NOWHERE))
 
     def _check_asked(self, absent: str | None) -> None:
         run = self.run
+        _check_cold(run, self._kind)
         if absent:
             return
-        if run.cold:
-            why = f"{run.adapter} runs outside the driver's process, whose files alone can be cold; set cache = "
-            raise SettingsError(run.levels, "cache", f'{why}"warm"', other="database")
         if run.policy:
             why = f"only rocksdb offloads compactions; remove {run.adapter}, or the policy"
             raise SettingsError(run.levels, "eco.policy", why, other="database")
@@ -327,13 +325,26 @@ class Served(_Driven):
     ) -> Driver | YcsbClient:
         """Returns the client of one run."""
 
+        cold = self.run.cold
+
         def hear(event: Event) -> None:
             served.hear(event)
             on_event(event)
+            if cold and event["event"] == "start":
+                cool()
+
+        def cool() -> None:
+            """Lets the driver, which is connected and waits, work after the quiet time with cold caches."""
+            if quiet_s:
+                driver.add(served.quiet("before", timing.settle_timeout_s, quiet_s))
+            served.cool(timing.settle_timeout_s)
+            driver.step()
+            driver.step()  # before it closes it does not wait
 
         arguments = [*self.arguments("run", served), *timing_arguments(timing), "--driver-share"]
-        arguments += quiet_arguments(quiet_s, first=True, last=True)
-        return Driver(arguments, timing.run_timeout_s + 2 * quiet_s, hear, prefix)
+        arguments += quiet_arguments(quiet_s, first=not cold, last=True)
+        driver = Driver(arguments, timing.run_timeout_s + 2 * quiet_s, hear, prefix, in_step=cold)
+        return driver
 
     def load(self, data: Path, timeout_s: float, on_event: OnEvent | None) -> Load:
         """Loads the data, which the server keeps. The load has settled when the server has, after the client."""
@@ -420,7 +431,7 @@ class ServedToYcsb(Served):
         run, options = self.run, ycsb_client.client_options(self.run.adapter, self.options)
         return Task(
             command, run.adapter, run.properties, options, run.durability or "process", threads, target_ops_s, run.seed,
-            timeout_s, settle_s, quiet_s, run.failure_share_max,
+            timeout_s, settle_s, quiet_s, run.failure_share_max, command == "run" and run.cold,
         )  # fmt: skip
 
 
@@ -468,6 +479,9 @@ class External(Served):
         for name in (name for name, value in asked.items() if value):
             why = f"{name} is for what the study starts itself; remove it, or {remove}"
             raise SettingsError(run.levels, name, why, other=host)
+        if run.cold:
+            why = f'the study drops no cache {yours}; set cache = "warm", or {remove}'
+            raise SettingsError(run.levels, "cache", why, other=host)
         if run.load_unit:
             why = f"the study loads nothing {yours}; remove load under [design], or {remove}"
             raise SettingsError(run.levels, "design.load", why, other=host)
@@ -510,7 +524,8 @@ class Command(SystemUnderTest):
 
     def server(self, folder: Path, prefix: Sequence[str] = ()) -> DatabaseServer | None:
         """Returns the server; None for a command without one."""
-        return self._kind(folder, options_of(self._kind, self.options), prefix) if self._kind else None
+        options = _server_options(self._kind, self.run, self.options) if self._kind else {}
+        return self._kind(folder, options, prefix) if self._kind else None
 
     def missing(self) -> str | None:
         """Checks the server alone: a command needs no client of ours."""
@@ -531,9 +546,8 @@ class Command(SystemUnderTest):
         if may_be_external(run.adapter) and HOST in run.options:
             why = f'a command reaches a server that you run by its own arguments; use database = "{NO_DATABASE}"'
             raise SettingsError(run.levels, f"{run.adapter}.{HOST}", why, other="workload")
-        if run.cold and self._kind:
-            why = f'the files of {run.adapter} are open and cannot be cold; set cache = "warm"'
-            raise SettingsError(run.levels, "cache", why, other="database")
+        if self._kind:
+            _check_cold(run, self._kind)
         for option in run.options:
             if option not in known and not (self._kind and option.startswith(OWN)):
                 way_out = nearest(option, known) if known else "give it in the command"
@@ -602,6 +616,18 @@ def _options_in_force(kind: type[DatabaseServer], run: PlannedRun) -> dict[str, 
     if kind.replication_option and run.replication_factor is not None:
         options[kind.replication_option] = run.replication_factor
     return {**options, **run.options}
+
+
+def _server_options(kind: type[DatabaseServer], run: PlannedRun, options: Mapping[str, Level]) -> dict[str, object]:
+    """Returns the server's options among those in force, with those that a cold run needs."""
+    return {**(kind.cold_options if run.cold else {}), **options_of(kind, options)}
+
+
+def _check_cold(run: PlannedRun, kind: type[DatabaseServer]) -> None:
+    """Refuses a cold cache of a server that cannot have one. Raises UsageError."""
+    if run.cold and kind.never_cold:
+        why = f'{run.adapter} is never cold: {kind.never_cold}; set cache = "warm" for it by [[when]], or remove it'
+        raise SettingsError(run.levels, "cache", why, other="database")
 
 
 def _server_missing(run: PlannedRun, server: DatabaseServer | None) -> str | None:

@@ -176,7 +176,9 @@ def circumstances(run: Run) -> list[str]:
         place = f"after {count(load['runs_before'], 'run')}" if load["runs_before"] else "the first run"
         notes.append(f"load {load['name']}, {place} on it")
     if (cache := facts.get("cache")) and cache["state"] == "cold":
-        notes.append(f"cold cache, {cache['resident_bytes_after'] / 1024:,.0f} KiB resident")
+        own = cache.get("own_cache_bytes")
+        of_server = "" if own is None else f", {own / 1024:,.0f} KiB in the server's own cache"
+        notes.append(f"cold cache, {cache['resident_bytes_after'] / 1024:,.0f} KiB resident{of_server}")
     chosen = run.settings.get("file_system") or run.settings.get("data_path")
     if chosen and (storage := facts.get("storage")):
         notes.append(f"data on {storage_text(storage)}")

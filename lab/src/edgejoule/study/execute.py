@@ -13,10 +13,11 @@ from typing import Any
 from edgejoule.commands.client import CommandClient, CommandRun
 from edgejoule.commands.on_servers import run_together
 from edgejoule.database_servers import DatabaseServer
-from edgejoule.database_servers.serving import ServerUse, serving
+from edgejoule.database_servers.serving import ServerUse, Serving, serving
 from edgejoule.databases.driver import Driver, Event, quiet_arguments, timing_arguments
 from edgejoule.databases.snapshots import data_bytes
 from edgejoule.databases.system_under_test import Command, Embedded, Served, SystemUnderTest
+from edgejoule.errors import DatabaseError
 from edgejoule.experiment.plan import PlannedRun
 from edgejoule.study.context import Site
 from edgejoule.study.executions import Execution
@@ -26,13 +27,14 @@ from edgejoule.study.in_step import run_in_step
 @dataclass(frozen=True)
 class Executed:
     """The client's events of each execution. served: the server's resource use. server_facts: the server's facts for
-    the run record. ran: the result of a command.
+    the run record. ran: the result of a command. doubts: why a server's caches may not have been cold.
     """
 
     streams: list[list[dict[str, Any]]]
     served: ServerUse | None = None
     server_facts: Mapping[str, Any] = field(default_factory=dict)
     ran: CommandRun | None = None
+    doubts: Sequence[str] = ()
 
     @property
     def parts(self) -> Collection[str]:
@@ -63,7 +65,16 @@ def _served(system: Served, paths: Sequence[Path], site: Site) -> Executed:
             events[-1] = {**events[-1], "data_bytes": data_bytes(served.server.data)}
         if not any(e["event"] == "database" for e in events):
             events[-1:-1] = served.database_events(begin, end)
-    return Executed([events], used, facts | used.facts())
+        if system.run.cold:
+            events[0] = {**events[0], "caches": _cold_caches(served)}
+    return Executed([events], used, facts | used.facts(), doubts=served.cold.doubts() if served.cold else ())
+
+
+def _cold_caches(served: Serving) -> dict[str, Any]:
+    """Returns `caches` of a start event. Raises DatabaseError if the client did not wait for cold caches."""
+    if served.cold is None:
+        raise DatabaseError("the client did not wait for cold caches: it is older than this lab; run make servers")
+    return {"dropped": True, **served.cold.facts()}
 
 
 @execute.register(Command)
@@ -76,7 +87,7 @@ def _commanded(system: Command, paths: Sequence[Path], site: Site) -> Executed:
     prefix = [*site.in_group, *site.home.command_prefix]
     server = system.server(paths[0], prefix)
     ran = _commanded_with(server, prefix, system, paths, site) if server else _commanded_on(system.run, paths, site)
-    return Executed([ran.events], server_facts=ran.server_facts, ran=ran)
+    return Executed([ran.events], server_facts=ran.server_facts, ran=ran, doubts=ran.doubts)
 
 
 def _commanded_with(
@@ -95,7 +106,10 @@ def _commanded_with(
         worked = (execution.active_end["active_start_ns"], execution.settled["monotonic_ns"])
         ran.events[-1:-1] = served.database_events(*worked)
         facts = {**served.server.facts(), "client": "command", **used.facts()}
-        return dataclasses.replace(ran, served=used, server_facts=facts, durability=served.server.durability())
+        return dataclasses.replace(
+            ran, served=used, server_facts=facts, durability=served.server.durability(),
+            doubts=served.cold.doubts() if served.cold else (),
+        )  # fmt: skip
 
 
 def _commanded_on(planned: PlannedRun, paths: Sequence[Path], site: Site) -> CommandRun:

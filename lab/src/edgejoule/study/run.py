@@ -12,13 +12,14 @@ from typing import Any
 from edgejoule.commands.phases import phase_facts
 from edgejoule.database_servers.external import is_local
 from edgejoule.databases.driver import Event
-from edgejoule.databases.loads import PreparedDatabase, forget_pages
+from edgejoule.databases.loads import PreparedDatabase
 from edgejoule.databases.snapshots import data_bytes
 from edgejoule.databases.system_under_test import system_of
 from edgejoule.experiment.command_complaints import OPERATIONS as DECLARED_OPERATIONS
 from edgejoule.experiment.plan import PlannedRun
 from edgejoule.machine import environment
 from edgejoule.machine.memory_group import limited
+from edgejoule.machine.page_cache import files_below, forget
 from edgejoule.meters.base import Meter
 from edgejoule.store import Intervals, Run, RunData
 from edgejoule.study.command_figures import (
@@ -232,7 +233,7 @@ def _sample(planned: PlannedRun, paths: Sequence[Path], site: Site, metering: Me
     watch, not_own = Watch(), _own_not_ours(planned, context)
     heard = dataclasses.replace(context, on_event=watch.hearing(context.on_event))
     for path in paths if site.group else ():
-        forget_pages(path)
+        forget(files_below(path))  # so that who reads them next pays for their memory
     with metering.during(planned.index) as metered:
         executed, idle = between_idle_windows(
             context, lambda: execute(system_of(planned), paths, dataclasses.replace(site, context=heard))
@@ -307,6 +308,7 @@ def _collect(planned: PlannedRun, sampled: _Sampled, context: RunContext) -> tup
             *outages(totals, planned.longest_gap_s_max),
             *short_of_target(sampled.executions, load_curve=planned.load_percent is not None),
             *_elsewhere(planned),
+            *sampled.executed.doubts,
             *sampled.others.flags(),
         ),
         started_realtime_ns=sampled.started_realtime_ns,
@@ -361,7 +363,8 @@ def _collect_command(planned: PlannedRun, sampled: _Sampled, context: RunContext
         levels=planned.levels,
         status="finished",
         flags=(
-            *result.flags, *doubts, *(opened.doubts if served else ()), *settled, *own.flags, *sampled.others.flags(),
+            *result.flags, *doubts, *(opened.doubts if served else ()), *settled, *own.flags,
+            *sampled.executed.doubts, *sampled.others.flags(),
         ),
         started_realtime_ns=sampled.started_realtime_ns,
         responses=(
@@ -445,7 +448,7 @@ def _cache(execution: Execution) -> dict[str, Any]:
     caches = execution.start["caches"]
     if caches is None:
         return {"state": "warm", "resident_bytes_before": None, "resident_bytes_after": None}
-    return {"state": "cold", **{k: caches[k] for k in ("resident_bytes_before", "resident_bytes_after")}}
+    return {"state": "cold", **{name: value for name, value in caches.items() if name != "dropped"}}
 
 
 def _memory(limit_bytes: int, peak_bytes: int | None, restored_bytes: int) -> dict[str, Any]:

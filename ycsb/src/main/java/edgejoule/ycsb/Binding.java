@@ -66,6 +66,9 @@ abstract class Binding extends DB {
       synchronized (Binding.class) {
         if (threads++ == 0) {
           open(getProperties());
+          if (Boolean.parseBoolean(getProperties().getProperty("edgejoule.wait"))) {
+            Tally.awaitLine();
+          }
         }
       }
       openThread(getProperties());

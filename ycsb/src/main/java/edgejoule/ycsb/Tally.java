@@ -1,5 +1,6 @@
 package edgejoule.ycsb;
 
+import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -35,6 +36,16 @@ final class Tally {
   }
 
   private Tally() {}
+
+  /** Reports that the connection is open, and waits for a line: until then nothing is read from the database. */
+  static void awaitLine() throws IOException {
+    System.err.println("edgejoule: connected");
+    for (int next = System.in.read(); next != '\n'; next = System.in.read()) {
+      if (next < 0) {
+        throw new IOException("standard input was closed before the first operation");
+      }
+    }
+  }
 
   /** The first operation of a thread begins. */
   static synchronized void begin(long nowNs) {
