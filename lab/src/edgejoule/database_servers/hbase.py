@@ -47,7 +47,8 @@ log4j.appender.out.layout=org.apache.log4j.PatternLayout
 log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %-5p [%t] %c{1}: %m%n
 """
 _METRICS_PERIOD_S = 1
-_CATALOG_BYTES_MAX = 1 << 20  # an empty block cache counts its own structures, and blocks of hbase:meta
+_CAPACITY_PER_STRUCTURES = 1000  # an empty block cache counts its own structures, a 1,350th of its capacity
+_META_BYTES_MAX = 256 << 10  # of hbase:meta, in block cache and memstore
 _UNLOGGED = ("SKIP_WAL", "ASYNC_WAL")  # acknowledged before the log has the write
 _FLUSHED = re.compile(r"^(\S+ \S+) .*Finished flush of dataSize ~[^/]*/(\d+), .* for (\S+) in (\d+)ms")
 _COMPACTED = re.compile(
@@ -265,9 +266,17 @@ class HBase(DatabaseServer):
         return [path for namespace in namespaces for path in files_below(namespace)]
 
     def own_cache(self) -> OwnCache:
-        """Sums the block caches of the region servers."""
-        cached_bytes = sum(int(self._region_server(n)["blockCacheSize"]) for n in range(max(1, self._count)))
-        return OwnCache(cached_bytes, "block cache of the region servers: blockCacheSize", _CATALOG_BYTES_MAX)
+        """Sums the block caches and memstores of the region servers."""
+        cached_bytes, catalog_bytes_max = 0, _META_BYTES_MAX
+        self._region_server(0)
+        time.sleep(1.1 * _METRICS_PERIOD_S)  # as in operations()
+        for number in range(max(1, self._count)):
+            metrics = self._region_server(number)
+            blocks = int(metrics["blockCacheSize"])
+            cached_bytes += blocks + int(metrics["memStoreSize"])
+            catalog_bytes_max += (blocks + int(metrics["blockCacheFreeSize"])) // _CAPACITY_PER_STRUCTURES
+        how = "block caches and memstores of the region servers: blockCacheSize, memStoreSize"
+        return OwnCache(cached_bytes, how, catalog_bytes_max)
 
     def work(self) -> Sequence[Work]:
         """Returns flushes and compactions, from the logs."""
