@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from edgejoule.machine import page_cache
-from edgejoule.machine.page_cache import files_below, forget, image_below, resident_bytes, size_bytes
+from edgejoule.machine.page_cache import files_below, forget, resident_bytes, size_bytes
 
 SIZE = 64 * mmap.PAGESIZE
 
@@ -60,7 +60,3 @@ def test_files_that_are_gone_or_empty_have_no_pages(on_disk: Path) -> None:
     files = [on_disk / "below/empty", on_disk / "gone"]
     forget(files)
     assert (resident_bytes(files), size_bytes(files)) == (0, 0)
-
-
-def test_a_folder_on_a_disk_has_no_image_below_it(on_disk: Path) -> None:
-    assert image_below(on_disk) is None

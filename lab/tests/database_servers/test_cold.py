@@ -132,6 +132,13 @@ def test_the_stand_in_for_mongodb_has_one_file(tmp_path: Path) -> None:
     assert server.table_files() == [server.data / "store"]
 
 
+def test_files_in_memory_are_never_cold() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        server = SERVERS["postgres"](Path(folder))
+        with pytest.raises(DatabaseError, match=r"in memory \(tmpfs\), which is never cold; put the data on a disk"):
+            cool(server, 1)
+
+
 # Servers themselves.
 
 ROWS = 20_000  # of 1 KB

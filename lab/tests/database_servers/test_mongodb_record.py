@@ -48,7 +48,9 @@ def of_a_mongod(version: str, **changes: Any) -> Record:
          "cache_bytes": mib.get(json.dumps(dict(settings)), 2048) << 20}
         for settings, refused in mongodb_record._TRIED
     ]  # fmt: skip
-    answer_in(record, "serverStatus settled")["wiredTiger"] = {"transaction": {mongodb._RUNNING[1][1]: 0}}
+    answer_in(record, "serverStatus settled")["wiredTiger"] = {
+        "transaction": {mongodb._RUNNING[1][1]: 0}, "cache": {mongodb.CACHED: 73_214},
+    }  # fmt: skip
     machine = {"memory_bytes": 5 << 30}
     return record | {"stand_in": False, "server": version, "options": options, "machine": machine} | changes
 
@@ -102,10 +104,18 @@ def test_operations_that_are_counted_otherwise_differ() -> None:
 
 def test_checkpoints_that_are_not_reported_differ() -> None:
     record = of_a_mongod("6.0.14")
-    del answer_in(record, "serverStatus settled")["wiredTiger"]
+    del answer_in(record, "serverStatus settled")["wiredTiger"]["transaction"]
     assert differences(record) == [
         "settling: fsync returned; the server does not report checkpoints; documented: fsync returned, no checkpoint "
         "under way"
+    ]
+
+
+def test_a_cache_that_is_not_reported_differs_because_a_cold_start_needs_it() -> None:
+    record = of_a_mongod("6.0.14")
+    del answer_in(record, "serverStatus settled")["wiredTiger"]["cache"]
+    assert differences(record) == [
+        "a cold start: serverStatus has no cache of WiredTiger; documented: bytes currently in the cache"
     ]
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from edgejoule.database_servers.server import DatabaseServer, NotReadyError, OwnCache, Settled
 from edgejoule.errors import DatabaseError
+from edgejoule.machine.block_devices import layers_below
 from edgejoule.machine.page_cache import (
     RESIDENT_SHARE_MAX,
     files_below,
     forget,
-    image_below,
     resident_bytes,
     size_bytes,
 )
@@ -86,8 +86,9 @@ class ColdStart:
 def cool(server: DatabaseServer, settle_timeout_s: float) -> ColdStart:
     """Waits until the server has settled, drops its files from the page cache, and inspects the caches.
 
-    Raises DatabaseError when they cannot be inspected.
+    Raises DatabaseError when they cannot be inspected, or when its files are in memory alone.
     """
+    images = _images_below(server.folder)
     own = _own_cache(server)
     settled = server.await_settled(settle_timeout_s)
     try:
@@ -95,7 +96,8 @@ def cool(server: DatabaseServer, settle_timeout_s: float) -> ColdStart:
         before = after = table_pages(tables)
         for attempt in range(_ATTEMPTS):
             time.sleep(_PAUSE_S if attempt else 0)
-            _drop(server.folder)
+            os.sync()  # only clean pages are dropped
+            forget([*files_below(server.folder), *images])
             after = table_pages(tables)
             if after.cold:
                 break
@@ -118,7 +120,11 @@ def _own_cache(server: DatabaseServer) -> OwnCache:
         return OwnCache(None, str(error))
 
 
-def _drop(folder: Path) -> None:
-    os.sync()  # only clean pages are dropped
-    image = image_below(folder)
-    forget([*files_below(folder), *([image] if image else [])])
+def _images_below(folder: Path) -> list[Path]:
+    """Returns the files that loop devices below the folder show as disks: the page cache has their pages, too."""
+    layers = layers_below(folder)
+    if layers and layers[0].kind == "memory":
+        raise DatabaseError(
+            f"{folder} lies on a file system in memory ({layers[0].name}), which is never cold; put the data on a disk"
+        )
+    return [Path(layer.name) for layer in layers if layer.kind == "image"]

@@ -48,7 +48,7 @@ _RUNNING = (
     ("checkpoint", "progress state"),
     ("transaction", "transaction checkpoint currently running"),
 )
-_CACHED = "bytes currently in the cache"
+CACHED = "bytes currently in the cache"
 _CATALOG_BYTES_MAX = 1 << 20  # that mongod reads when it starts
 
 
@@ -251,10 +251,10 @@ def operations_in(status: Document) -> dict[str, int]:
 
 def wired_tiger_cache(status: Document) -> OwnCache:
     """Reads WiredTiger's cache from the answer to serverStatus."""
-    cached = status.get("wiredTiger", {}).get("cache", {}).get(_CACHED)
+    cached = status.get("wiredTiger", {}).get("cache", {}).get(CACHED)
     if cached is None:
         return OwnCache(None, "serverStatus has no cache of WiredTiger")
-    return OwnCache(int(cached), f"serverStatus: wiredTiger.cache, {_CACHED}", _CATALOG_BYTES_MAX)
+    return OwnCache(int(cached), f"serverStatus: wiredTiger.cache, {CACHED}", _CATALOG_BYTES_MAX)
 
 
 def work_in(line: str) -> Work | None:

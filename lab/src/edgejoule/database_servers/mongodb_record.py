@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote_plus
 
 from edgejoule.database_servers import mongodb_processor
-from edgejoule.database_servers.mongodb import ANSWER_S, Document, MongoDB, operations_in, settled_in, time_limits
+from edgejoule.database_servers.mongodb import (
+    ANSWER_S,
+    CACHED,
+    Document,
+    MongoDB,
+    operations_in,
+    settled_in,
+    time_limits,
+    wired_tiger_cache,
+)
 from edgejoule.database_servers.server import lines_of
 from edgejoule.errors import DatabaseError, UsageError
 from edgejoule.extras import install_command
@@ -213,7 +222,10 @@ def _differing_answers(record: Document) -> Iterator[str]:
     counted = {name: count - operations_in(before)[name] for name, count in operations_in(after).items()}
     for name in (name for name, count in _COUNTED.items() if counted.get(name) != count):
         yield f"opcounters counted {counted.get(name)} x {name}; documented: {_COUNTED[name]}, if no others worked"
-    how = settled_in(answer_in(record, STATUS_SETTLED)).how
+    settled = answer_in(record, STATUS_SETTLED)
+    if (own := wired_tiger_cache(settled)).cached_bytes is None:
+        yield f"a cold start: {own.how}; documented: {CACHED}"
+    how = settled_in(settled).how
     if "no checkpoint under way" not in how:
         yield f"settling: {how}; documented: fsync returned, no checkpoint under way"
 

@@ -59,17 +59,6 @@ def forget(files: Iterable[Path]) -> None:
                 os.close(handle)
 
 
-def image_below(folder: Path) -> Path | None:
-    """Returns the file that a loop device shows as the folder's disk, whose pages are cached too; None without one."""
-    number = folder.stat().st_dev
-    backing = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/loop/backing_file")
-    try:
-        image = Path(backing.read_text().rstrip("\n"))
-    except OSError:
-        return None
-    return image if image.is_file() else None
-
-
 def _resident_bytes(path: Path) -> int:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
