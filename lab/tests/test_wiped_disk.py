@@ -237,6 +237,12 @@ def test_a_file_and_a_device_that_is_not_there_are_no_disks(tmp_path: Path) -> N
         assert "is no block device" in str(Wiping(run_command, {"any"}).why_not(str(device)))
 
 
+@pytest.mark.root
+def test_a_device_without_a_medium_is_named(disk: LoopDisk) -> None:
+    run_command(["losetup", "--detach", disk.device])
+    assert "is a medium in it?" in str(permitted(disk).why_not(disk.device))
+
+
 SDB = {"path": "/dev/sdb", "maj:min": "999:0", "type": "disk", "serial": "S1", "size": 64 << 30, "ro": False,
        "mountpoint": None, "uuid": None, "label": None, "partuuid": None, "partlabel": None}  # fmt: skip
 

@@ -59,12 +59,15 @@ class Disk:
 
     @classmethod
     def of(cls, device: str, command: Command) -> Disk:
-        """Examines a device. Raises StoreError if it is no block device."""
+        """Examines a device. Raises StoreError if it is no block device or has no medium."""
         path = os.path.realpath(device)
         if (number := block_number(path)) is None:
             listed = "`lsblk --output PATH,MODEL,SIZE,SERIAL` lists those here"
             raise StoreError(f"filesystem_device: {device} is no block device; {listed}")
-        (top,) = json.loads(command(["lsblk", "--json", "--bytes", "--output", _COLUMNS, path]))["blockdevices"]
+        try:
+            (top,) = json.loads(command(["lsblk", "--json", "--bytes", "--output", _COLUMNS, path]))["blockdevices"]
+        except (StoreError, ValueError) as error:
+            raise StoreError(f"filesystem_device: lsblk does not show {device}: is a medium in it?") from error
         image = backing_file(number)
         return cls(
             device, path, number, str(top["type"]), str(image) if image else top["serial"], int(top["size"]),
