@@ -36,8 +36,8 @@ PARSED = ("build", "hardware", "machine", "network", "long", "example", "elsewhe
 SYSTEM = {
     "apt", "bluetoothctl", "cc", "chmod", "modprobe", "rfcomm", "sysctl", "tee",
     "cd", "cmake", "curl", "dpkg", "echo", "git", "grep", "head", "install", "journalctl", "ldconfig",
-    "ldd", "nats-server", "openssl", "pip", "pip-compile", "printf", "qemu-system-arm", "qemu-system-riscv64", "scp",
-    "ssh", "systemctl", "tail", "truncate", "useradd", "usermod", "west", "db_bench", "firmware/logger",
+    "ldd", "lsblk", "nats-server", "openssl", "pip", "pip-compile", "printf", "qemu-system-arm", "qemu-system-riscv64",
+    "scp", "ssh", "systemctl", "tail", "truncate", "useradd", "usermod", "west", "db_bench", "firmware/logger",
 }  # fmt: skip
 OWN = {
     "ecod", "ecoctl", "eco-sim", "eco-calibrate", "edgejoule-driver", "edgejoule-sampler", "edgejoule-supervisor",

@@ -132,7 +132,7 @@ def test_swap_space_is_refused(disk: LoopDisk) -> None:
     try:
         run_command(["swapon", disk.device])
     except StoreError as error:
-        pytest.skip(str(error))
+        pytest.skip(f"the kernel takes no swap space: {error}")
     try:
         assert f"{disk.device} is swap space" in refusal(disk)
     finally:
