@@ -9,7 +9,7 @@ JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemTotal/ { jobs = int($$2 / 786432)
 # The fast tests wait half of their time, for programs and for time itself.
 WORKERS := $(shell echo $$((2 * $(JOBS))))
 PYTHON := .venv/bin/python
-# -rs: a skipped test is listed with its reason.
+# -rs: a skipped test is listed with its reason. loadfile: a file's tests share a process, so its fixtures are made once.
 # The JUnit files of a target's tests; tools/skips.py fails when a test was skipped for a reason that is not listed.
 JUNIT = build/junit/$@
 PYTEST = $(PYTHON) -m pytest -q -rs -c lab/pyproject.toml --junitxml=$(JUNIT)/pytest.xml lab/tests driver/tests lunar/tests
@@ -44,7 +44,7 @@ test: setup-dev build/build.ninja ## the fast tests of all languages: no root, n
 	$(FRESH)
 	@cmake --build --preset release -j $(JOBS)
 	$(CTEST) release --timeout 300 -LE '$(LABELS)' -j $(WORKERS)
-	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board and not qemu and not server' -n $(WORKERS)
+	$(PYTEST) -m 'not slow and not root and not r and not browser and not java and not board and not qemu and not server' -n $(WORKERS) --dist loadfile
 	$(SKIPS)
 
 test-all: test test-slow test-root test-server test-r test-browser test-java test-board test-qemu test-asan-ubsan test-tsan test-fuzz ## all tests, sanitizers and fuzzers included

@@ -40,8 +40,10 @@ def gap_of(tmp_path: Path, *arguments: str) -> tuple[float, float, str]:
     [
         [],
         ["-p", "sqlite.busy_timeout_ms=1", "--failure-share-max", "1"],
-        ["-p", "sqlite.busy_timeout_ms=1", "--failure-share-max", "1", "-target", "50"],
-        ["-threads", "3"],
+        pytest.param(
+            ["-p", "sqlite.busy_timeout_ms=1", "--failure-share-max", "1", "-target", "50"], marks=pytest.mark.slow
+        ),
+        pytest.param(["-threads", "3"], marks=pytest.mark.slow),
     ],
     ids=["waiting", "failing", "failing at a rate", "several clients"],
 )

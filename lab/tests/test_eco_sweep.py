@@ -358,6 +358,7 @@ def test_the_command_writes_tables_and_pictures(folder: Path) -> None:
     assert runs_of(folder) == 16
 
 
+@pytest.mark.slow
 def test_a_second_sweep_into_a_folder_is_refused_while_the_first_writes_there(folder: Path) -> None:
     (folder / "out").mkdir()
     with sweeps.alone_in(folder / "out"):
@@ -367,6 +368,7 @@ def test_a_second_sweep_into_a_folder_is_refused_while_the_first_writes_there(fo
     assert command(folder).exit_code == 0
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_killed_sweep_is_removed_by_the_next(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(folder / "tmp"))
     (folder / "tmp").mkdir()

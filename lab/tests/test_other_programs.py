@@ -219,6 +219,7 @@ def study(folder: Path) -> tuple[list[Run], str]:
         return store.runs(store.find().id), done.stdout
 
 
+@pytest.mark.slow
 def test_a_program_that_computes_and_writes_beside_a_real_study_is_reported_everywhere(tmp_path: Path) -> None:
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
     target = tmp_path / "big"

@@ -470,6 +470,7 @@ def test_changed_rows_are_wrong_data(bench: Bench) -> None:
     one_line_error(bench("run", "experiment.toml", *checked, "--set", "design.seed=6"), 1, "field3")
 
 
+@pytest.mark.slow
 def test_a_database_that_cannot_write_ends_the_study_with_its_own_message(bench: Bench) -> None:
     def limit_file_size() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4_000_000, 4_000_000))
@@ -560,6 +561,7 @@ def drivers_below(folder: Path) -> list[str]:
     return result
 
 
+@pytest.mark.slow
 def test_a_killed_study_leaves_no_driver_behind(bench: Bench) -> None:
     process = bench.start(
         "run", "experiment.toml", "--set", "fixed.operationcount=50000000", "--set", "timing.interval_ms=60000"
@@ -766,6 +768,7 @@ def test_runs_of_a_block_share_a_load_and_are_analysed_by_it(tmp_path: Path) -> 
     assert any("load" in source for source in errors), errors
 
 
+@pytest.mark.slow
 def test_runs_of_a_cell_share_its_loads_and_one_load_is_no_replication(tmp_path: Path) -> None:
     bench = Bench(tmp_path, SHARED.replace('load = "block"', 'load = "cell"'))
     done = bench("run", "experiment.toml", "--json", "--set", "design.replications=2")
@@ -823,6 +826,7 @@ def test_a_fresh_load_is_measured_as_a_run_is(tmp_path: Path) -> None:
     finished(more)
 
 
+@pytest.mark.slow
 def test_loads_of_cells_are_the_replications_of_what_loading_costs(tmp_path: Path) -> None:
     bench = Bench(
         tmp_path, SHARED.replace('"block"', '"cell"\nloads = 2').replace('["thr', '["load_throughput_ops_s", "thr')
@@ -890,6 +894,7 @@ def test_a_load_curve_holds_shares_of_the_rate_that_was_reached(tmp_path: Path) 
     assert runs[0].database is None
 
 
+@pytest.mark.slow
 def test_only_some_cells_are_done_now_and_the_others_later(bench: Bench) -> None:
     first = bench("run", "experiment.toml", "--only", "database=leveldb")
     finished(first)

@@ -23,6 +23,7 @@ def logger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "logger"
 
 
+@pytest.mark.slow
 def test_the_demo_finds_every_acknowledged_row_after_25_cuts(tmp_path: Path) -> None:
     printed = run("make", "-C", LUNAR, "demo", f"BUILD={tmp_path}", STRICT)
     assert "The power went 25 times" in printed
@@ -33,6 +34,7 @@ def test_the_demo_finds_every_acknowledged_row_after_25_cuts(tmp_path: Path) -> 
     assert "nothing damaged" in printed
 
 
+@pytest.mark.slow
 def test_the_logger_continues_where_it_stopped(logger: Path, tmp_path: Path) -> None:
     image = tmp_path / "card.img"
     image.write_bytes(bytes(1 << 20))

@@ -470,6 +470,7 @@ def test_a_command_lives_within_its_memory_limit(tmp_path: Path) -> None:
     assert "SIGKILL" in str(run.cause)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_command_and_leaves_a_store_that_resumes(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     bench = Bench(tmp_path, f'command = "echo $$ > {pid}; test -e {tmp_path}/ready || sleep 60"')

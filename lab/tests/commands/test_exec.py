@@ -118,6 +118,7 @@ def test_the_experiment_of_a_dry_run_is_the_one_that_exec_measures(tmp_path: Pat
         assert first.spec.digest() == second.spec.digest()
 
 
+@pytest.mark.slow
 def test_brackets_and_lines_of_a_command_are_shown_as_they_are(tmp_path: Path) -> None:
     done = measured(tmp_path, "-r", "1", "echo '[/bold]'\nsleep 0.05")
     assert "echo '[/bold]' sleep 0.05" in done.stdout
@@ -149,6 +150,7 @@ def test_commands_run_where_the_user_is_with_what_is_around_them(tmp_path: Path)
     assert (tmp_path / "out.txt").read_text() == f"from the file\n{tmp_path}\n"
 
 
+@pytest.mark.slow
 def test_setups_that_differ_are_reported_in_the_verdict(tmp_path: Path) -> None:
     setups = ("--setup", "echo a >> log", "--setup", "echo b >> log")
     work = ("seq 5000000 > numbers", "seq 6000000 > numbers")  # enough CPU time for a ratio on a busy machine, too
@@ -301,6 +303,7 @@ def _finished(path: Path) -> int:
         return known[-1].counts.get("finished", 0) if known else 0
 
 
+@pytest.mark.slow
 def test_commands_as_short_as_their_shells_start_are_measured_and_flagged(tmp_path: Path) -> None:
     """`:` is a builtin: what remains without the shell's start is noise around 0."""
     done = measured(tmp_path, "--runs", "3", "--json", ":", "true")

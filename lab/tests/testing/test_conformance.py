@@ -81,10 +81,12 @@ def on_rapl(changed: type[_Channelled], **changes: object) -> Instrument:
     return replace(RAPL, connect=connect)
 
 
+@pytest.mark.slow
 def test_an_understated_gain_error_fails_the_coverage() -> None:
     assert any("coverage" in failing for failing in examine(on_rapl(_Channelled, gain_rel=0.025), SEEDS).failings)
 
 
+@pytest.mark.slow
 def test_an_overstated_gain_error_fails_the_width() -> None:
     assert any("RMS error" in failing for failing in examine(on_rapl(_Channelled, gain_rel=0.1), SEEDS).failings)
 
