@@ -15,6 +15,7 @@ from edgejoule.cli.doctor import doctor
 from edgejoule.doctor import examine
 from edgejoule.machine import environment, storage_speed
 from edgejoule.machine.block_devices import mount_of
+from edgejoule.machine.file_system import FileSystem, MadeFileSystem
 from edgejoule.machine.storage_speed import LARGE_FILE_BYTES_MAX, measure_speed, measure_throughput
 
 CPU0 = "sys/devices/system/cpu/cpu0"
@@ -131,6 +132,18 @@ def test_the_read_as_dd_begins_without_pages_of_the_file(disk: Path, monkeypatch
     measured = measure_throughput(disk, 0.05)
     assert measured.dd_read.mb_s is None
     assert "page cache" in (measured.dd_read.why or "")
+
+
+@pytest.mark.root
+def test_the_page_cache_of_an_image_below_is_dropped_too(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, dropped = MadeFileSystem(disk / "data"), []
+    monkeypatch.setattr(storage_speed, "forget", lambda files: dropped.append([*files]))
+    try:
+        measure_throughput(made.make(FileSystem("ext4", size_mb=2048)), 0.05)
+    finally:
+        made.remove()
+    ((scratch, image),) = dropped
+    assert (scratch.parent, image) == (made.mounted, made.image)
 
 
 def test_no_test_writes_or_reads_more_than_the_file_has() -> None:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgejoule.machine.block_devices import layers_below
 from edgejoule.machine.page_cache import RESIDENT_SHARE_MAX, forget, resident_bytes
 
 BLOCK_BYTES = 4096
@@ -167,8 +168,9 @@ def _dd_write(path: Path, size: int) -> Speed:
 
 
 def _dd_read(path: Path, size: int) -> Speed:
-    """Reads the file in blocks of 4 KB through the page cache, which has none of it before."""
-    forget([path])
+    """Reads the file in blocks of 4 KB through the page cache, which has none of it before, nor of an image below."""
+    images = [Path(layer.name) for layer in layers_below(path) if layer.kind == "image"]
+    forget([path, *(image for image in images if image.is_file() and os.access(image, os.R_OK))])
     if resident_bytes([path]) > RESIDENT_SHARE_MAX * size:
         return Speed.missing("the page cache keeps the file: it lies in memory")
     handle = os.open(path, os.O_RDONLY)
