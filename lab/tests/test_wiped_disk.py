@@ -339,6 +339,28 @@ def test_a_part_of_the_disk_is_used_if_a_size_is_given(disk: LoopDisk, tmp_path:
 
 
 @pytest.mark.root
+def test_a_study_killed_while_a_file_system_is_made_leaves_no_loop_device_on_the_disk(disk: LoopDisk) -> None:
+    code = textwrap.dedent(f"""
+        import time
+        from edgejoule.machine.file_system import run_command
+        from edgejoule.machine.wiped_disk import Wiping
+        with Wiping(run_command, {{{disk.serial!r}}}).claimed({disk.device!r}) as claimed:
+            with claimed.writable() as target:
+                print(target, flush=True)
+                time.sleep(60)
+    """)
+    study = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert study.stdout is not None
+    upper = study.stdout.readline().strip()
+    assert run_command(["losetup", "--associated", disk.device]).startswith(f"{upper}:")
+    assert f"{upper} lies on it" in refusal(disk), "the claim of the other study stands as well"
+    study.kill()
+    study.communicate()
+    assert run_command(["losetup", "--associated", disk.device]) == ""
+    assert refusal(disk) == ""
+
+
+@pytest.mark.root
 def test_xfs_is_recognised_as_well(disk: LoopDisk, tmp_path: Path) -> None:
     made = MadeFileSystem(tmp_path / "data", run_command, permitted(disk))
     for size_mb in (0, 320):
