@@ -96,6 +96,8 @@ def test_an_option_by_its_own_name_wins_over_the_durability() -> None:
         ("hbase", ("process", "power"), "durability", "SKIP_WAL"),
         ("hbase", ("process", "power"), "durability", "ASYNC_WAL"),
         ("hbase", ("power",), "conf.hbase.wal.hsync", "false"),
+        ("hbase", ("power",), "durability", "SYNC_WAL"),
+        ("hbase", ("power",), "region_servers", "0"),
     ],
 )
 def test_an_option_that_breaks_the_promise_of_the_durability_is_refused_under_that_class_alone(
@@ -103,13 +105,20 @@ def test_an_option_that_breaks_the_promise_of_the_durability_is_refused_under_th
 ) -> None:
     monkeypatch.setattr("edgejoule.database_servers.mongodb.program", lambda name: "/bin/true")  # not the stand-in
     for class_ in ("none", "process", "power"):
-        study = plan_of(database, durability=class_, **{f"{database}.{option}": value})
+        nodes = {"hbase.region_servers": 1} if database == "hbase" else {}
+        study = plan_of(database, durability=class_, **{**nodes, f"{database}.{option}": value})
         if class_ not in classes:
             check_plan(*study)
             continue
         why = f"{database}.{option} excludes durability: {option} = {value} breaks the promise of durability {class_}"
         with pytest.raises(UsageError, match=re.escape(why)):
             check_plan(*study)
+
+
+def test_a_default_that_breaks_the_promise_of_the_durability_is_refused() -> None:
+    check_plan(*plan_of("hbase", durability="process"))
+    with pytest.raises(UsageError, match=r"hbase.region_servers is 0 and breaks its promise; set hbase.region_servers"):
+        check_plan(*plan_of("hbase", durability="power"))
 
 
 def test_durability_decides_what_a_load_is_kept_as(tmp_path: Path) -> None:

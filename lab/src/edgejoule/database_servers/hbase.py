@@ -78,7 +78,11 @@ class HBase(DatabaseServer):
     durability_options: ClassVar[Mapping[str, Mapping[str, str]]] = {"power": {"conf.hbase.wal.hsync": "true"}}
     promise_broken_by: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "process": {"durability": _UNLOGGED},
-        "power": {"durability": _UNLOGGED, "conf.hbase.wal.hsync": ("false",)},
+        "power": {
+            "durability": (*_UNLOGGED, "SYNC_WAL"),  # hflush, whatever conf.hbase.wal.hsync says
+            "conf.hbase.wal.hsync": ("false",),
+            "region_servers": ("0",),  # the local file system never syncs the log
+        },
     }
     replication_option = "dfs_replication"
     start_s = 300.0
@@ -237,7 +241,10 @@ class HBase(DatabaseServer):
         """Describes how the log is written."""
         if not self._count:
             return "one process on the local file system: the log is written, never synced"
-        return f"the log is in the memory of {self.settings['dfs_replication']} data nodes (hflush)"
+        nodes = f"{self.settings['dfs_replication']} data nodes"
+        if self.settings.get("conf.hbase.wal.hsync") == "true":
+            return f"the log is synced on {nodes} (hsync)"
+        return f"the log is in the memory of {nodes} (hflush)"
 
     def settled(self) -> Settled:
         """Reports whether any region server has a flush or a compaction under way or waiting."""

@@ -280,18 +280,24 @@ class Served(_Driven):
         self._check_copies(self.server(_NOWHERE))
 
     def _check_durability(self) -> None:
-        """Refuses an option that breaks the promise of the class that the experiment asks for. Raises UsageError."""
+        """Refuses an option, or its default, that breaks the promise of the class that the experiment asks for. Raises
+        UsageError.
+        """
         run = self.run
         if not run.durability_asked or run.durability is None:
             return
         for option, values in self._kind.promise_broken_by.get(run.durability, {}).items():
-            value = option_text(run.options.get(option, ""))
+            default = self._kind.options[option].default if option in self._kind.options else ""
+            value, name = option_text(self.options.get(option, default)), f"{run.adapter}.{option}"
+            if value in values and option not in run.options:
+                why = f"{name} is {value} and breaks its promise; set {name}, or name a weaker durability"
+                raise SettingsError(run.levels, "durability", why)
             if value in values:
                 why = (
                     f"{option} = {value} breaks the promise of durability {run.durability}; remove the option, or "
                     "name a weaker durability"
                 )
-                raise SettingsError(run.levels, f"{run.adapter}.{option}", why, other="durability")
+                raise SettingsError(run.levels, name, why, other="durability")
 
     def _check_copies(self, server: DatabaseServer) -> None:
         """Checks that there is a node for every copy of a row. Raises UsageError."""
