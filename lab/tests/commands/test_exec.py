@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import re
 import shlex
 import signal
@@ -259,7 +260,8 @@ def test_an_interrupted_study_continues_with_resume(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(exec_spec, "IDLE_S", 0.5)  # as in the other process
     arguments = ["exec", "--meter", "board-profile", "-r", "4", "--", "sleep", "0.5"]
     command = [sys.executable, "-c", "from edgejoule.cli.main import main; main()", *arguments]
-    done = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    environment = dict(os.environ)  # without the COLUMNS that readline, which pytest imports, gives to child processes
+    done = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=environment)
     store = tmp_path / "results/store.db"
     end = time.monotonic() + 60
     while not (store.exists() and _finished(store)):
