@@ -327,14 +327,13 @@ def test_a_load_that_was_measured_gets_its_joules_from_the_trace_too(tmp_path: P
             assert run.value("energy_j") == pytest.approx(TRUE_J, rel=0.01)
 
 
-def test_a_load_that_the_trace_does_not_cover_has_no_joules(tmp_path: Path) -> None:
+def test_a_trace_that_does_not_cover_a_load_does_not_become_the_primary_meter(tmp_path: Path) -> None:
     store = stored(tmp_path / "loads.db", clocks, loads=True)
-    assert attach(recorded(tmp_path, span_s=(995.0, 1120.0)), store, "--primary").exit_code == 0
+    refused = attach(recorded(tmp_path, span_s=(995.0, 1120.0)), store, "--primary")
+    assert refused.exit_code == 1
+    assert "does not cover the load of run 1; joules of two meters are not compared" in " ".join(refused.output.split())
     with Store.open(store) as opened:
-        first, *others = (next(r for r in run.responses if r.name == "load_energy_j") for run in opened.runs(1))
-    assert first.value is None
-    assert first.missing_reason
-    assert all(load.value == pytest.approx(5 * QUIET_W, rel=0.1) for load in others)
+        assert {r.method for run in opened.runs(1) for r in run.responses} == {"modelled", "timed"}
 
 
 def test_joules_of_two_meters_are_never_compared(tmp_path: Path, store: Path) -> None:

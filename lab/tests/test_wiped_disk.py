@@ -175,6 +175,21 @@ def test_what_no_run_has_made_is_refused_with_the_way_to_make_the_disk_empty(dis
     assert refusal(disk) == ""
     disk.write(b"a lunar volume, or encrypted data without a header", 4096)
     assert f"wipefs --all {disk.device}; dd if=/dev/zero of={disk.device} bs=1M count=1" in refusal(disk)
+    disk.write(bytes(1 << 20), 0)
+    disk.write(b"EFI PART", (SIZE_MB << 20) - 512)
+    assert "data of an unknown kind in its first or last MiB" in refusal(disk), "the copy of a partition table"
+
+
+@pytest.mark.root
+def test_an_image_that_another_loop_device_has_too_is_refused(disk: LoopDisk, tmp_path: Path) -> None:
+    link = tmp_path / "another name.img"
+    link.hardlink_to(disk.image)
+    twin = run_command(["losetup", "--find", "--show", str(link)]).strip()
+    try:
+        assert f"{twin} has the same bytes" in refusal(disk)
+    finally:
+        run_command(["losetup", "--detach", twin])
+    assert refusal(disk) == ""
 
 
 @pytest.mark.root
@@ -269,6 +284,12 @@ def test_what_lsblk_shows_is_understood(
     reason = wiping._in_use(disk) or wiping._not_permitted(disk)
     assert message in (reason or "")
     assert (reason is None) == (message == "")
+
+
+def test_another_disk_with_the_same_serial_number_is_seen(tmp_path: Path) -> None:
+    listed = json.dumps({"blockdevices": [{"path": path, "serial": "S1"} for path in ("/dev/sdb", "/dev/sdc")]})
+    wiping = Wiping(lambda words: listed if words[0] == "lsblk" else "", {"S1"}, etc=tmp_path)
+    assert "/dev/sdc has the same bytes" in str(wiping._twin(shown_by_lsblk({}, [])))
 
 
 @pytest.mark.parametrize("name", ["PARTUUID=0AA0-01", 'PARTLABEL="boot"', "UUID=1-2-3"])

@@ -287,7 +287,8 @@ class Served(_Driven):
         if not run.durability_asked or run.durability is None:
             return
         for option, values in self._kind.promise_broken_by.get(run.durability, {}).items():
-            default = self._kind.options[option].default if option in self._kind.options else ""
+            own = self._kind.options if self.users_host is None else {}  # the user's server has its own settings
+            default = own[option].default if option in own else ""
             value, name = option_text(self.options.get(option, default)), f"{run.adapter}.{option}"
             if value in values and option not in run.options:
                 why = f"{name} is {value} and breaks its promise; set {name}, or name a weaker durability"

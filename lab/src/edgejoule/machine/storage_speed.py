@@ -112,7 +112,7 @@ def measure_throughput(folder: Path, seconds: float, on_test: OnTest = lambda na
             on_test("writes of 4 KB blocks, as dd")
             dd_write = _dd_write(path, size)
             on_test("reads of 4 KB blocks, as dd")
-            dd_read = _dd_read(path, size)
+            dd_read = _dd_read(path, size, folder)
             direct = {}
             for name, bytes_each in (("sequential 1 MB", _CHUNK_BYTES), ("random 4 KB", BLOCK_BYTES)):
                 for verb in _FLAGS:
@@ -135,11 +135,14 @@ def measure_throughput(folder: Path, seconds: float, on_test: OnTest = lambda na
 
 @contextlib.contextmanager
 def _scratch_file(folder: Path, bytes_max: int) -> Iterator[Path]:
-    """Raises OSError, also where less than four times that much is free."""
+    """Yields a name of a file that has none in the folder, so that it goes with this program, however that ends.
+
+    Raises OSError, also where less than four times that much is free.
+    """
     if os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize < 4 * bytes_max:
         raise OSError(errno.ENOSPC, f"less than {4 * bytes_max >> 20} MiB are free")
-    with tempfile.NamedTemporaryFile(dir=folder, prefix=".edgejoule-speed-") as file:
-        yield Path(file.name)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        yield Path(f"/proc/self/fd/{file.fileno()}")
 
 
 def _fill(path: Path, seconds: float, bytes_max: int) -> int:
@@ -167,9 +170,11 @@ def _dd_write(path: Path, size: int) -> Speed:
         os.close(handle)
 
 
-def _dd_read(path: Path, size: int) -> Speed:
-    """Reads the file in blocks of 4 KB through the page cache, which has none of it before, nor of an image below."""
-    images = [Path(layer.name) for layer in layers_below(path) if layer.kind == "image"]
+def _dd_read(path: Path, size: int, folder: Path) -> Speed:
+    """Reads the file in blocks of 4 KB through the page cache, which has none of it before, nor of an image below the
+    folder.
+    """
+    images = [Path(layer.name) for layer in layers_below(folder) if layer.kind == "image"]
     forget([path, *(image for image in images if image.is_file() and os.access(image, os.R_OK))])
     if resident_bytes([path]) > RESIDENT_SHARE_MAX * size:
         return Speed.missing("the page cache keeps the file: it lies in memory")

@@ -32,7 +32,7 @@ _COLUMNS = (
     "NAME,PATH,MAJ:MIN,TYPE,SERIAL,SIZE,RO,MOUNTPOINT,UUID,LABEL,PARTUUID,PARTLABEL"  # with NAME lsblk shows a tree
 )
 _TABLES = {"fstab": 0, "crypttab": 1}  # files below /etc -> the column that names a device
-_HEAD_BYTES = 1 << 20
+_END_BYTES = 1 << 20
 _BLANK = (b"\0", b"\xff")  # bytes of erased media
 _DISCARD = 0x1277  # BLKDISCARD of linux/fs.h
 _NO_DISCARD = (errno.EOPNOTSUPP, errno.ENOTTY, errno.EINVAL)
@@ -148,7 +148,7 @@ class Wiping:
 
     def _in_use(self, disk: Disk) -> str | None:
         """Returns what uses the disk or a part of it, or names it; None if nothing does."""
-        checks = (_unfit, self._below_folders, _used, self._named, self._loop_on)
+        checks = (_unfit, self._below_folders, _used, self._named, self._loop_on, self._twin)
         return next((reason for check in checks if (reason := check(disk)) is not None), None)
 
     def _below_folders(self, disk: Disk) -> str | None:
@@ -177,6 +177,19 @@ class Wiping:
         lines = self.command(["losetup", "--associated", disk.path]).splitlines()
         return f"{lines[0].split(':', 1)[0]} lies on it; losetup --detach ends that" if lines else None
 
+    def _twin(self, disk: Disk) -> str | None:
+        """Returns another device whose bytes are the same: on the same image, or with the same serial number."""
+        listed = self.command(["losetup", "--json", "--list", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"]).strip()
+        loops = json.loads(listed)["loopdevices"] if listed else []
+        images = {(row["back-ino"], row["back-maj:min"]) for row in loops if row["name"] == disk.path}
+        twins = [row["name"] for row in loops if (row["back-ino"], row["back-maj:min"]) in images]
+        if disk.serial and disk.kind == "disk":
+            listed = self.command(["lsblk", "--json", "--nodeps", "--output", "PATH,SERIAL"]).strip()
+            rows = json.loads(listed)["blockdevices"] if listed else []
+            twins += [row["path"] for row in rows if row["serial"] == disk.serial]
+        others = sorted(set(twins) - {disk.path})
+        return f"{others[0]} has the same bytes, and may be used; detach it" if others else None
+
     def _content(self, claimed: ClaimedDisk) -> str | None:
         """Returns what is on the disk that no run has made, with the way to make it empty; None if it may go."""
         disk, signatures = claimed.disk, self._signatures(claimed.disk)
@@ -184,10 +197,11 @@ class Wiping:
         if kinds:
             found = f"it has {', '.join(sorted(kinds))}, which no run has made"
         elif not signatures and not claimed.is_blank():
-            found = "it has data of an unknown kind in its first MiB"
+            found = "it has data of an unknown kind in its first or last MiB"
         else:
             return None
-        empty = f"wipefs --all {disk.path}; dd if=/dev/zero of={disk.path} bs=1M count=1"
+        zeros = f"dd if=/dev/zero of={disk.path} bs=1M"
+        empty = f"wipefs --all {disk.path}; {zeros} count=1; {zeros} seek={(disk.size_bytes >> 20) - 1}"
         return f"{found}. If nobody needs it, make the disk empty: {empty}"
 
     def _signatures(self, disk: Disk) -> list[dict[str, Any]]:
@@ -238,7 +252,7 @@ def _names(word: str, disk: Disk, signatures: Sequence[dict[str, Any]]) -> bool:
     if equals and not word.startswith("/"):
         known = (row.get(key.lower()) for row in (*disk.nodes, *signatures))
         return value.strip("\"'").lower() in {str(name).lower() for name in known if name}
-    return word == disk.device or block_number(word) in {node["maj:min"] for node in disk.nodes}
+    return word in (disk.device, disk.serial) or block_number(word) in {node["maj:min"] for node in disk.nodes}
 
 
 class ClaimedDisk:
@@ -248,9 +262,14 @@ class ClaimedDisk:
         self.disk, self.handle, self._command = disk, handle, command
 
     def is_blank(self) -> bool:
-        """Returns whether the first MiB is erased. Data without a signature, such as plain dm-crypt, are not."""
-        head = os.pread(self.handle, _HEAD_BYTES, 0)
-        return any(not head.strip(byte) for byte in _BLANK)
+        """Returns whether the first and the last MiB are erased. Data without a signature, such as plain dm-crypt, are
+        not, nor is the copy of a partition table at the end.
+        """
+        ends = (
+            os.pread(self.handle, _END_BYTES, 0),
+            os.pread(self.handle, _END_BYTES, self.disk.size_bytes - _END_BYTES),
+        )
+        return all(any(not end.strip(byte) for byte in _BLANK) for end in ends)
 
     def discard(self) -> None:
         """Erases the disk where it can do that itself, so that each run begins with the same flash. Raises StoreError

@@ -111,6 +111,13 @@ def attached(
             f"{file}: covers {len(placed_runs)} of {len(everyone)} runs, not run {listed(lacking)}; joules of two "
             "meters are not compared: give a trace of all runs, or leave --primary out, and it becomes one more meter"
         )
+    loads = {str(each.run.run_index + 1): _joules_of_load(each, each.run) for each in placed_runs}
+    uncovered = [number for number, load in loads.items() if load and load["load_energy_j"].value is None]
+    if uncovered:
+        raise DataError(
+            f"{file}: does not cover the load of run {listed(uncovered)}; joules of two meters are not compared: give "
+            "a trace of all loads and runs, or leave --primary out, and it becomes one more meter"
+        )
     return [replace(each, run=_with_its_joules(store, each)) for each in placed_runs]
 
 
@@ -193,7 +200,7 @@ def _with_its_joules(store: Store, each: Attached) -> Run:
 
 
 def _joules_of_load(each: Attached, run: Run) -> dict[str, ResponseValue]:
-    """The energies of the load that was made for the run, by the trace; missing if it does not cover the load."""
+    """The energies of the load that was made for the run, by the trace; empty if none was made."""
     load = _measured_load(run)
     if load is None:
         return {}
