@@ -34,7 +34,7 @@ setup: .venv/.runtime ## install what is missing: system packages, the virtual e
 build: setup build/build.ninja ## build the native programs into build/bin
 	@ninja -C build -n $(PROGRAMS) | grep -q 'no work to do' || cmake --build --preset release -j $(JOBS) --target $(PROGRAMS)
 
-demo: build ## measure real databases on this machine and explain the result (about four minutes)
+demo: build ## measure real databases on this machine and explain the result (five minutes after the build)
 	@.venv/bin/edgejoule run experiments/first-look || [ $$? -eq 3 ]
 
 demo-eco: eco ## three unequal servers on this machine: eco's policies compared on an unmodified db_bench (about five minutes)

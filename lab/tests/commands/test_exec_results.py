@@ -228,6 +228,7 @@ def test_the_noise_floor_is_what_the_same_command_may_differ_by(tmp_path: Path) 
     assert not result.floor.differs
     assert result.floor.share == pytest.approx(max(result.floor.ratio_ci[1], 1 / result.floor.ratio_ci[0]) - 1)
     assert "Noise floor: 2." in shown(result, 120)
+    assert f"the {result.decides.label} of the command that it repeats" in " ".join(shown(result, 120).split())
     assert [row.control for row in result.rows] == [False, False, True]
     assert "b one takes the least" in verdict(result), "the control is no candidate"
 

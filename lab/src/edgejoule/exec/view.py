@@ -265,10 +265,11 @@ def _means_note(result: Result) -> Iterator[str]:
 
 def _floor_note(result: Result) -> Iterator[str]:
     if (floor := result.floor) is not None:
+        assert result.decides is not None, "only a response that decides is compared"
         low, high = (ratio(end) for end in floor.ratio_ci)
         yield (
             f"Noise floor: {share_words(floor.share)}. The control takes {ratio(floor.ratio)}× [{low}, {high}] "
-            "the energy of the command that it repeats; smaller differences are noise."
+            f"the {result.decides.label} of the command that it repeats; smaller differences are noise."
         )
 
 
