@@ -88,6 +88,7 @@ def main(arguments: list[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "lunar.c").write_text(amalgamated())
     (folder / "lunar.h").write_text((LUNAR / "include" / "lunar.h").read_text())
+    print(folder / "lunar.c", folder / "lunar.h", sep="\n")
     return 0
 
 

@@ -851,6 +851,8 @@ def test_a_load_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
     assert bench.counts() == {"failed": 16}
+    with Store.open(bench.store) as store:
+        assert "the load took longer than run_timeout_s = 0.01 s" in str(store.runs(store.find().id)[0].cause)
     assert not list((tmp_path / "results/data").glob("loads/*"))
 
 

@@ -168,7 +168,8 @@ class YcsbClient:
         self._quiet("before")
         done, report, code, output = self._execute(folder)
         if code is None:
-            raise DatabaseError(f"the run took longer than run_timeout_s = {self._task.timeout_s:g} s and was stopped")
+            limit = f"run_timeout_s = {self._task.timeout_s:g} s"
+            raise DatabaseError(f"the {self._task.command} took longer than {limit} and was stopped")
         if self._stopped:
             raise DatabaseError(f"YCSB's client was stopped{self._because()}")
         if code or done is None:

@@ -151,6 +151,7 @@ class Driver:
         self._command = [*prefix, *driver]
         self._member = member
         self._in_step = in_step
+        self._task = arguments[0]  # load or run
         self._stopped = False
         self._timeout_s = timeout_s
         self._on_event = on_event or (lambda event: None)
@@ -184,7 +185,8 @@ class Driver:
                     self._process = None
             message = lines.other_text()
         if lines.late:
-            raise DatabaseError(f"the run took longer than run_timeout_s = {self._timeout_s:g} s and was stopped")
+            limit = f"run_timeout_s = {self._timeout_s:g} s"
+            raise DatabaseError(f"the {self._task} took longer than {limit} and was stopped")
         if code != 0 or not {"start", "active_end", "settled", "end"} <= {e["event"] for e in events}:
             raise DatabaseError(_failure(events, code, message))
         return events
