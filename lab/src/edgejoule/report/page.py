@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shlex
 import time
@@ -58,6 +59,16 @@ class TraceGroup:
     power_max_w: float
 
 
+@functools.cache
+def _template() -> jinja2.Template:
+    """Compiled once in a process: that takes as long as the rest of a small report."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE / "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    return environment.get_template("report.html.j2")
+
+
 def build(store: Store, experiment: Experiment, findings: Findings, *, assets: Path = ASSETS) -> str:
     """The whole report as HTML text. assets: where the style, the script and uplot/ lie.
 
@@ -69,11 +80,7 @@ def build(store: Store, experiment: Experiment, findings: Findings, *, assets: P
     groups = _trace_groups(runs, data, experiment, design)
     decided = decisions.of_cells(runs, data, design)
     uplot = _uplot(assets)
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )  # fmt: skip
-    page = environment.get_template("report.html.j2").render(
+    page = _template().render(
         f=findings,
         experiment=experiment,
         spec=experiment.spec,

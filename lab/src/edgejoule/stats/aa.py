@@ -57,36 +57,46 @@ def same_against_same(
     if not groups:
         return None
     halves = [(values[: values.size // 2], values[values.size // 2 :]) for _, values in groups]
-    p = holm(np.array([two_groups(a, b, test) for a, b in halves]))
+    p = holm(np.array([float(two_groups(a, b, test)) for a, b in halves]))
     drifts = tuple(
         Drift(g, float(b.mean() - a.mean()), float(one)) for (g, _), (a, b), one in zip(groups, halves, p, strict=True)
     )
     each = -(-_SPLITS // len(groups))
     alarms = 0
     for _, values in groups:
-        for _ in range(each):
-            shuffled = rng.permutation(values)
-            alarms += two_groups(shuffled[: values.size // 2], shuffled[values.size // 2 :], test) < alpha
+        shuffled = np.array([rng.permutation(values) for _ in range(each)])
+        first, second = np.split(shuffled, [values.size // 2], axis=1)
+        alarms += int(np.count_nonzero(two_groups(first, second, test) < alpha))
     count = each * len(groups)
     return SameAgainstSame(drifts, count, alarms / count, share_interval(alarms, count), alpha)
 
 
-def two_groups(a: FloatArray, b: FloatArray, test: DeclaredTest) -> float:
-    """Returns p of the declared test on two groups: Student's t, Welch's t, or Kruskal-Wallis."""
+def two_groups(a: FloatArray, b: FloatArray, test: DeclaredTest) -> FloatArray:
+    """Returns p of the declared test on two groups: Student's t, Welch's t, or Kruskal-Wallis.
+
+    a, b: (..., n). The last axis holds a group's values; p has the others.
+    """
     if test is DeclaredTest.KRUSKAL_DUNN_HOLM:
-        member = np.repeat([0, 1], [a.size, b.size])
-        values = np.concatenate([a, b])
-        return kruskal_wallis(values, member).p if np.ptp(values) > 0 else 1.0
-    va, vb = a.var(ddof=1), b.var(ddof=1)
-    if test is DeclaredTest.GAMES_HOWELL:
-        square = va / a.size + vb / b.size
-        df = square**2 / ((va / a.size) ** 2 / (a.size - 1) + (vb / b.size) ** 2 / (b.size - 1)) if square else 1.0
-    else:
-        df = a.size + b.size - 2
-        square = ((a.size - 1) * va + (b.size - 1) * vb) / df * (1 / a.size + 1 / b.size)
-    if square == 0:
-        return 1.0 if a.mean() == b.mean() else 0.0
-    return float(2 * special.stdtr(df, -abs(a.mean() - b.mean()) / np.sqrt(square)))
+        return np.asarray(np.apply_along_axis(_ranked, -1, np.concatenate([a, b], axis=-1), a.shape[-1]))
+    na, nb = a.shape[-1], b.shape[-1]
+    va, vb = a.var(axis=-1, ddof=1), b.var(axis=-1, ddof=1)
+    df: FloatArray | int
+    with np.errstate(divide="ignore", invalid="ignore"):  # groups without variation
+        if test is DeclaredTest.GAMES_HOWELL:
+            square = va / na + vb / nb
+            df = square**2 / ((va / na) ** 2 / (na - 1) + (vb / nb) ** 2 / (nb - 1))
+        else:
+            df = na + nb - 2
+            square = ((na - 1) * va + (nb - 1) * vb) / df * (1 / na + 1 / nb)
+        distance = np.abs(a.mean(axis=-1) - b.mean(axis=-1))
+        p = 2 * special.stdtr(df, -distance / np.sqrt(square))
+    return np.where(square > 0, p, np.where(distance == 0, 1.0, 0.0))
+
+
+def _ranked(values: FloatArray, first: int) -> float:
+    """Returns p of Kruskal-Wallis. first: the size of the first group; the other values are the second's."""
+    member = np.repeat([0, 1], [first, values.size - first])
+    return kruskal_wallis(values, member).p if np.ptp(values) > 0 else 1.0
 
 
 def share_interval(count: int, total: int, level: float = 0.95) -> tuple[float, float]:

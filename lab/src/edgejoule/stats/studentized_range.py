@@ -103,7 +103,7 @@ def chi_rule(df: float) -> tuple[FloatArray, FloatArray]:
     half = df / 2
     low = 0.5 * np.log(special.gammaincinv(half, _TAIL) / half)
     high = 0.5 * np.log(special.gammainccinv(half, _TAIL) / half)
-    nodes, weights = gauss_legendre(64 if df >= 12 else 256)
+    nodes, weights = gauss_legendre(64 if df >= 20 else 96 if df >= 10 else 128 if df >= 6 else 256)
     x = low + (high - low) * (nodes + 1) / 2
     log_density = np.log(2) + half * np.log(half) - special.gammaln(half) + 2 * half * x - half * np.exp(2 * x)
     weight = weights * (high - low) / 2 * np.exp(log_density)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from edgejoule.energy import Energy, domain_energy
 from edgejoule.errors import EdgejouleError
@@ -119,9 +119,14 @@ def _possible(coverage: float, runs: int) -> bool:
     """Within the bar; of fewer runs than it is stated for, also what chance makes of the bar's ends in 999 of 1,000."""
     low, high = COVERAGE_MIN, COVERAGE_MAX
     if 0 < runs < RUNS_OF_BAR:
-        low = float(stats.binom.ppf(0.001, runs, COVERAGE_MIN)) / runs
-        high = float(stats.binom.ppf(0.999, runs, COVERAGE_MAX)) / runs
+        low = _binomial_quantile(0.001, runs, COVERAGE_MIN) / runs
+        high = _binomial_quantile(0.999, runs, COVERAGE_MAX) / runs
     return low <= coverage <= high
+
+
+def _binomial_quantile(p: float, trials: int, success: float) -> int:
+    """Returns the smallest k with P(X <= k) >= p. Importing scipy.stats for it would take more than a second."""
+    return int(np.searchsorted(special.bdtr(np.arange(trials + 1), trials, success), p))
 
 
 def examine(
