@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -192,7 +193,7 @@ class KindOfWorkload {
   }
 
   const WorkloadKind& kind_;
-  const std::string trace_ = testing::TempDir() + "known_properties_test.csv";
+  const std::string trace_ = fmt::format("{}known_properties_test.{}.csv", testing::TempDir(), getpid());
   std::map<std::string, std::string> needed_;
 };
 

@@ -54,6 +54,7 @@ def test_the_longest_gap_is_that_of_the_outage(tmp_path: Path, arguments: list[s
     assert f"no operation succeeded for {gap_s:.3g} s, from {begin_s:.3g} s on (longest_gap_s_max = 1 s)" in said
 
 
+@pytest.mark.slow
 def test_a_longer_bound_adds_no_message(tmp_path: Path) -> None:
     gap_s, _, said = gap_of(tmp_path, "-p", "longest_gap_s_max=20")
     assert gap_s > HELD_S - 0.1

@@ -100,6 +100,7 @@ def test_an_answer_that_comes_byte_by_byte_is_too_late_when_the_operations_time_
     assert time.monotonic() - begin < 3
 
 
+@pytest.mark.slow
 def test_an_answer_within_the_operations_time_is_taken_also_byte_by_byte(trickling: SlowRedis) -> None:
     limits = ["-p", f"redis.port={trickling.port}", "-p", "redis.timeout_ms=20000"]
     done = drive("run", *READS, *limits, "-json", "-")
@@ -138,6 +139,7 @@ def test_a_server_that_stopped_answering_is_asked_nothing_for_long_after_the_ope
     assert time.monotonic() - begin < 4
 
 
+@pytest.mark.slow
 def test_a_short_time_limit_alone_is_taken(trickling: SlowRedis) -> None:
     done = drive("load", *READS, "-p", f"redis.port={trickling.port}", "-p", "redis.timeout_ms=1000")
     assert "wait_timeout_ms" not in done.stderr

@@ -65,7 +65,7 @@ def dead_paths(root: Path, page: str, files: set[str]) -> list[str]:
     if page.startswith(HISTORY):
         return []
     is_strict = page == WHERE
-    folders = {str(parent) for name in files for parent in Path(name).parents}
+    folders = {str(parent) for name in files for parent in Path(name).parents} if is_strict else set()
     dead = []
     for code in CODE.findall(FENCE.sub("", (root / page).read_text())):
         path = code.partition(":")[0].rstrip("/") if is_strict else code

@@ -198,6 +198,7 @@ def test_an_output_that_cannot_be_written_is_named(folder: Path, taken: str) -> 
     assert "Traceback" not in done.output
 
 
+@pytest.mark.slow
 def test_lines_are_compared_seed_by_seed_with_the_policy_that_is_named(folder: Path, rows: list[sweeps.Row]) -> None:
     sweep = read(folder)
     points = lines_of(sweep.pictures[0], rows, list(sweep.factors))
@@ -340,6 +341,7 @@ def command(folder: Path, *more: str) -> Any:
     return CliRunner().invoke(main, [*arguments, *more])
 
 
+@pytest.mark.slow
 def test_the_command_writes_tables_and_pictures(folder: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     planned = command(folder, "--dry-run")

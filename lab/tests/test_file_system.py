@@ -230,7 +230,9 @@ def runs_of(folder: Path, spec: Path) -> Sequence[Run]:
         return store.runs(store.find().id)
 
 
-@pytest.mark.parametrize("design", ["", 'load = "fresh"', 'load = "block"'])
+@pytest.mark.parametrize(
+    "design", ["", *(pytest.param(f'load = "{load}"', marks=pytest.mark.slow) for load in ("fresh", "block"))]
+)
 def test_a_storage_path_is_a_factor_without_root(tmp_path: Path, design: str) -> None:
     places = [tmp_path / "a", tmp_path / "b"]
     for place in places:

@@ -83,6 +83,7 @@ def width(sightings: list[tuple[Sighting, float]]) -> float:
     return float(2 * uncertainty_s / error_s)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [ValueKind.INSTANT, ValueKind.INTERVAL_MEAN])
 @pytest.mark.parametrize(
     ("rate_hz", "seeds"),

@@ -147,6 +147,7 @@ def test_both_baselines_and_both_nets_are_in_the_run_the_terminal_the_exports_an
     assert "power of the open database, quiet (W, measured)" in page
 
 
+@pytest.mark.slow
 def test_of_several_executions_the_quiet_stands_around_all_of_them(tmp_path: Path, board: Board) -> None:
     board.wobble = 0.01
     run, data = study(tmp_path, board, "--set", "meter.run_s_min=0.4")
@@ -187,6 +188,7 @@ def test_the_time_estimate_has_the_quiet_windows_in_it(tmp_path: Path, board: Bo
     assert "at least 2 min 2 s" in output
 
 
+@pytest.mark.slow
 def test_a_resumed_study_waits_for_the_idle_power_that_it_began_with(tmp_path: Path, board: Board) -> None:
     arguments = ("--set", "timing.cool_down_s_max=0.5", "--set", 'factors.database=["sqlite", "lmdb"]')
     study(tmp_path, board, *arguments, "--only", "database=sqlite")

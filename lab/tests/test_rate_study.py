@@ -46,6 +46,7 @@ def study(folder: Path, spec: str = SPEC) -> list[Run]:
         return store.runs(store.find().id)
 
 
+@pytest.mark.slow
 def test_a_rate_that_is_missed_is_reported_in_place_of_latency_and_energy(tmp_path: Path) -> None:
     _, run = study(tmp_path)
     assert run.value("target_ops_s") == 100_000_000

@@ -164,6 +164,7 @@ def mutated(monkeypatch: pytest.MonkeyPatch, change: Callable[[ClockRelation], C
     monkeypatch.setattr(run_clocks, "relation", lambda *series: change(right(*series)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "change"),
     [

@@ -510,6 +510,7 @@ def test_a_run_too_short_for_the_meter_is_executed_several_times_and_reports_it(
     assert (run.intervals.settled_end_ns - run.intervals.active_start_ns) / 1e9 > active_s
 
 
+@pytest.mark.slow
 def test_a_phase_that_ends_by_time_is_lengthened_for_a_slow_meter(bench: Bench) -> None:
     arguments = ("--set", "fixed.operationcount=0", "--set", "fixed.maxexecutiontime=1", "--set", "meter.run_s_min=1.5")
     finished(bench("run", "experiment.toml", *ONE, *arguments))
@@ -750,6 +751,7 @@ def loads_of(bench: Bench) -> list[tuple[int, tuple[Any, ...], str, int]]:
     return [(r.block, tuple(r.levels.values()), r.facts["load"]["name"], r.facts["load"]["runs_before"]) for r in runs]
 
 
+@pytest.mark.slow
 def test_runs_of_a_block_share_a_load_and_are_analysed_by_it(tmp_path: Path) -> None:
     bench = Bench(tmp_path, SHARED)
     done = bench("run", "experiment.toml", "--json")
@@ -783,6 +785,7 @@ def test_runs_of_a_cell_share_its_loads_and_one_load_is_no_replication(tmp_path:
     assert json.loads(twice.stdout)["responses"][0]["analyses"][0]["analysis"]["unit"] == "load"
 
 
+@pytest.mark.slow
 def test_a_fresh_load_is_measured_as_a_run_is(tmp_path: Path) -> None:
     responses = [
         "load_throughput_ops_s",
@@ -856,6 +859,7 @@ def test_a_load_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     assert not list((tmp_path / "results/data").glob("loads/*"))
 
 
+@pytest.mark.slow
 def test_stein_makes_as_many_replications_as_the_first_ones_ask_for(tmp_path: Path) -> None:
     stein = "[design.sequential]\nkind = 'stein'\nfirst = 2\nprecision = 100.0\n"
     bench = Bench(tmp_path, SHARED.replace('load = "block"\n', stein))
@@ -870,6 +874,7 @@ def test_stein_makes_as_many_replications_as_the_first_ones_ask_for(tmp_path: Pa
         one_line_error(modelled, 2, "error is the model's")
 
 
+@pytest.mark.slow
 def test_a_load_curve_holds_shares_of_the_rate_that_was_reached(tmp_path: Path) -> None:
     bench = Bench(
         tmp_path,

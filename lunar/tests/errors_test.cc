@@ -513,18 +513,22 @@ void transaction_is_too_large() {
       {"lunar_index_drop", [&](World& world) { return lunar_index_drop(&world.db, "tree by number"); }},
   };
   for (const auto& [function, call] : last) {
-    int longest = 0;
-    for (int error = 0, n = 0; error == 0; longest = n++) {
+    const auto after_updates = [&](int count) {
       const bool of_an_index = std::string(function) == "lunar_index_drop";
       auto world = of_an_index ? world_with_index() : world_with_rows();
-      ASSERT_EQ(lunar_begin(&world->db), 0);
-      for (int i = 0; i < n && error == 0; ++i) error = lunar_update(&world->table, &key, 2, &value);
-      if (error == 0) error = call(*world);
-      if (error != 0) {
-        EXPECT_EQ(provoked(function, "LUNAR_E_TXN_FULL", error), LUNAR_E_TXN_FULL) << function << " after " << n;
-      }
+      int error = lunar_begin(&world->db);
+      for (int i = 0; i < count && error == 0; ++i) error = lunar_update(&world->table, &key, 2, &value);
+      return error != 0 ? error : call(*world);
+    };
+    int fits = 0, too_many = 1;
+    while (after_updates(too_many) == 0) fits = too_many, too_many *= 2;
+    while (too_many - fits > 1) {
+      const int middle = (fits + too_many) / 2;
+      (after_updates(middle) == 0 ? fits : too_many) = middle;
     }
-    EXPECT_GT(longest, 0);
+    EXPECT_GT(fits, 0);
+    const int error = after_updates(too_many);
+    EXPECT_EQ(provoked(function, "LUNAR_E_TXN_FULL", error), LUNAR_E_TXN_FULL) << function << " after " << too_many;
   }
 }
 

@@ -11,6 +11,7 @@ function(eco_attempts_mutant name old new)
   endif()
   edgejoule_mutant(eco-attempts-${name} ../../offload/attempts.cc "${old}" "${new}" TEST eco_attempts.${name} ${expected}
     LINK eco-attempts-scenario eco-bench-bed OPTIONS -UNDEBUG)
+  set_tests_properties(eco_attempts.${name} PROPERTIES LABELS slow)
 endfunction()
 
 eco_attempts_mutant(no_mutation "Attempts" "Attempts")

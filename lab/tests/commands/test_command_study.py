@@ -93,6 +93,7 @@ def test_a_command_gives_energy_time_and_usage_and_no_operations(tmp_path: Path)
     jsonschema.Draft202012Validator(schema).validate(json.loads(json.dumps(run.record("programs"))))
 
 
+@pytest.mark.slow
 def test_a_short_command_is_repeated_and_its_figures_are_those_of_one_repetition(tmp_path: Path) -> None:
     lines = tmp_path / "lines"
     workload = f'command = ["sh", "-c", "echo x >> {lines}; echo size = 3"]'
@@ -337,6 +338,7 @@ def example(folder: Path, name: str, *arguments: str) -> list[Run]:
         return opened.runs(opened.find().id)
 
 
+@pytest.mark.slow
 def test_the_example_of_sqlite3_runs(tmp_path: Path) -> None:
     runs = example(tmp_path, "experiment.toml")
     assert [run.value("rows") for run in runs] == [200, 200]
@@ -398,6 +400,7 @@ def test_report_and_show_of_a_command_name_no_databases_and_operations(tmp_path:
     assert any(all(title in part for title in ("CPU time", "active time", "energy,")) for part in parts), parts
 
 
+@pytest.mark.slow
 def test_a_declared_response_can_be_analysed_and_compared(tmp_path: Path) -> None:
     command = """command = ["sh", "-c", "echo size = {0}$(($$ % 10))"]"""
     head = HEAD.replace('["x"]', '["x", "y"]').replace("replications = 1", "replications = 4")
@@ -500,6 +503,7 @@ def test_modelled_joules_do_not_decide_how_often_a_command_runs(tmp_path: Path) 
     assert "CPU time" in look["words"]
 
 
+@pytest.mark.slow
 def test_differing_setups_take_turns_and_each_cell_has_its_own(tmp_path: Path) -> None:
     log = tmp_path / "log"
 

@@ -83,6 +83,7 @@ def test_with_a_meter_energy_decides_and_its_joules_are_power_times_time(
     assert "energy (measured)" in document["verdict"]
 
 
+@pytest.mark.slow
 def test_a_budget_for_a_few_blocks_makes_three_and_reports_it(tmp_path: Path) -> None:
     done = measured(tmp_path, "--budget", "1", "--", "sleep", "0.05")
     assert "3 replications are made, the fewest that give an interval" in done.stdout
@@ -198,6 +199,7 @@ def test_a_folder_that_was_deleted_is_one_clear_line(tmp_path: Path) -> None:
         assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_parameters_may_have_any_name(tmp_path: Path) -> None:
     taken = ("cache", "durability", "threads", "data", "folder", "host", "workload", "database", "recordcount")
     lists = [word for name in taken for word in ("-L", name, "cold,x" if name == "cache" else f"{name}-value")]
@@ -256,6 +258,7 @@ def test_an_export_into_a_folder_that_is_not_there_is_refused_before_anything_is
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.slow
 def test_an_interrupted_study_continues_with_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exec_spec, "IDLE_S", 0.5)  # as in the other process
     arguments = ["exec", "--meter", "board-profile", "-r", "4", "--", "sleep", "0.5"]

@@ -187,6 +187,7 @@ def examined(instrument: Instrument) -> Conformance:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("instrument", [QUICK, SLOW], ids=["2.5 polls", "10 polls"])
 def test_the_interval_covers_though_the_value_is_polled_faster_than_it_is_renewed(instrument) -> None:
     result = examined(instrument)
@@ -194,12 +195,14 @@ def test_the_interval_covers_though_the_value_is_polled_faster_than_it_is_renewe
     assert result.flagged == 0  # a slow renewal is no doubt about the run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("instrument", [QUICK, SLOW], ids=["2.5 polls", "10 polls"])
 def test_mutant_that_takes_every_poll_for_a_sample_covers_too_rarely(instrument, monkeypatch) -> None:
     monkeypatch.setattr(integral, "renewal_at_start", lambda readings: None)
     assert examined(instrument).coverage < 0.7
 
 
+@pytest.mark.slow
 def test_mutant_that_keeps_the_runs_of_identical_values_covers_too_rarely(monkeypatch) -> None:
     monkeypatch.setattr(integral, "at_renewals", lambda trace, renewal: trace)
     assert examined(SLOW).coverage < 0.7
