@@ -16,6 +16,7 @@ from edgejoule.database_servers import jvm, mongodb, mongodb_record
 from edgejoule.database_servers.mongodb import MongoDB, operations_in, settled_in
 from edgejoule.database_servers.mongodb_record import URI, answer_in, differences, product_of
 from edgejoule.database_servers.server import LOOPBACK, program
+from edgejoule.errors import DatabaseError
 
 from .conftest import GIVEN_MONGODB, Start, needs_own_mongodb
 from .test_mongodb_processor import SKYLAKE, mongod_on_the_path
@@ -134,6 +135,12 @@ def test_names_of_hosts_users_and_folders_are_replaced_as_whole_words() -> None:
     text = f"al@db.example:1 and db.example.org, also x{SECRET}y, /tmp/x/0/mongod, {socket.gethostname()}"
     assert cleared.text(text) == "USERNAME@HOST:1 and HOST.org, also xPASSWORDy, FOLDER/0/mongod, HOST"
     assert cleared.value({"al": ["al", {"a": "final"}], "n": 1}) == {"al": ["USERNAME", {"a": "final"}], "n": 1}
+
+
+def test_a_server_that_does_not_answer_is_named_without_its_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mongodb_record, "ANSWER_S", 0.2)
+    with pytest.raises(DatabaseError, match=r"^mongodb: no server answers at 127.0.0.1:1 within 0.2 s$"):
+        mongodb_record.record_given("mongodb://user:secret@127.0.0.1:1/")
 
 
 @pytest.mark.parametrize(

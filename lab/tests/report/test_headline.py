@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from edgejoule.dictionary.responses import RESPONSES, Better
 from edgejoule.findings import find
-from edgejoule.findings.conditions import VERDICT_WORDS_MAX, best_levels, row_verdict
+from edgejoule.findings.conditions import VERDICT_WORDS_MAX, best_levels, condition_forms, row_verdict
 from edgejoule.findings.design import Layout
 from edgejoule.findings.effects import what_text
 from edgejoule.findings.headline import Circumstances, headline, headline_of_a_run
@@ -250,6 +250,18 @@ def test_a_first_response_that_separates_nothing_is_followed_by_one_that_does():
     assert of([equal, ops], design).startswith("Energy per operation (counted): equal within 5 %. Highest throughput")
     assert of([ops, energy], design).startswith("Highest throughput with leveldb"), "the first one decides"
     assert "undecided" not in of([energy], design), "the first one alone has its full sentence"
+
+
+def test_the_shortest_verdict_on_conditions_names_the_level_that_is_best_most_often():
+    wins = {
+        (w, t): (level, {"sqlite": 2.0, **{other: 2.5 for other in ("leveldb", "rocksdb") if other != level}})
+        for (w, t), level in zip(itertools.product("abc", (1, 2)), ["rocksdb"] * 4 + ["leveldb"] * 2, strict=True)
+    }
+    (ops,), design = several(wins, name=OPS)
+    assert "Highest throughput: rocksdb most often best or tied." in condition_forms(ops, design)
+    even = {key: wins[key] for key in [("a", 1), ("c", 1)]}
+    (ops,), design = several(even, name=OPS)
+    assert not any("often" in text for text in condition_forms(ops, design)), "two levels are best equally often"
 
 
 def test_a_response_that_only_describes_is_named_where_it_decides_and_never_added():

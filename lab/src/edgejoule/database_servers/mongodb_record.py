@@ -111,7 +111,7 @@ def record_given(uri: str) -> Document:
     if importlib.util.find_spec("pymongo") is None:
         raise DatabaseError(f"the Python package pymongo is missing: {install_command('servers')}")
     from pymongo import MongoClient
-    from pymongo.errors import PyMongoError
+    from pymongo.errors import PyMongoError, ServerSelectionTimeoutError
     from pymongo.uri_parser import parse_uri
 
     try:
@@ -123,6 +123,9 @@ def record_given(uri: str) -> Document:
     with client:
         try:
             greeting = client.admin.command("isMaster")
+        except ServerSelectionTimeoutError:
+            hosts = ", ".join(f"{host}:{port}" for host, port in parts["nodelist"])
+            raise DatabaseError(f"mongodb: no server answers at {hosts} within {ANSWER_S:g} s") from None
         except PyMongoError as error:
             raise DatabaseError(f"mongodb: {error}") from None
         members = [greeting.get("me"), *(host for key in _MEMBERS for host in greeting.get(key, ()))]

@@ -185,6 +185,7 @@ def _each_condition(ranked: Sequence[Ranking], r: ResponseFinding, design: Layou
         "wins": f"{first}, {shown}" if shown else first,
         "open": f"{open_ones} undecided" if open_ones else None,
         "first_win": first,
+        "often": _most_often(wins, len(ranked)),
         "decided": f"{len(ranked) - open_ones} of {_conditions(len(ranked), design)}",
     }
 
@@ -199,6 +200,13 @@ def _wins(ranked: Sequence[Ranking], design: Layout) -> list[tuple[str, int]]:
     best = [level for k in ranked for level in best_levels(k, design)]
     counts = [(names(design.subject, [level]), best.count(level)) for level in design.subjects if level in best]
     return sorted(counts, key=lambda item: -item[1])
+
+
+def _most_often(wins: Sequence[tuple[str, int]], conditions: int) -> str | None:
+    """Names the level that is best or tied in most conditions, without their number; None if two levels are."""
+    if len(wins) > 1 and wins[0][1] == wins[1][1]:
+        return None
+    return f"{wins[0][0]} {'always' if wins[0][1] == conditions else 'most often'} best or tied"
 
 
 def _conditions(n: int, design: Layout) -> str:

@@ -68,6 +68,7 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
         "{most}: {wins}; {open}.",
         "{most}: {wins}.",
         "{most}: {first_win}.",
+        "{most}: {often}.",
         "{most}: decided in {decided}.",
         "Decided in {decided}.",
     ),
