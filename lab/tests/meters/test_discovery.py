@@ -167,6 +167,10 @@ def test_a_preferred_meter_comes_first_and_falls_back_with_its_reason() -> None:
     choice = choose(["unplugged", "counted"], plugins=plugins(Modelled, Wall, Counted, Unplugged))
     assert choice.meter.name == "counted"
     assert [x.name for x in choice.refused] == ["unplugged"]
+    (text,) = choice.passed_over
+    assert text.startswith("the preferred meter unplugged cannot be used: ")
+    assert f" {text[0].upper()}{text[1:]}." in choice.sentence
+    assert choose(plugins=plugins(Modelled, Unplugged)).passed_over == [], "nobody asked for it"
 
 
 def test_unknown_names_are_refused_with_the_known_ones() -> None:

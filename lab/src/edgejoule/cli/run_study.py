@@ -99,6 +99,8 @@ def run_study(
         return
     choice, beside, servers = _instruments(loaded, meter, profile)
     say.print(choice.line, markup=False)
+    for text in choice.passed_over:
+        say.print(f"warning: {text}", markup=False)
     absent = left_out(loaded, [p for p in plan if chosen(p)])
     for cause in dict.fromkeys(absent.values()):
         say.print(f"{cause}. Its runs are left out; --resume makes them where it is here", markup=False)
@@ -280,6 +282,8 @@ def _show_plan(say: Console, plan: Plan, meter: str | None, profile: str | None,
     else:
         energy = choice.sentence
         say.print(choice.line, markup=False)
+        for text in choice.passed_over:
+            say.print(f"warning: {text}", markup=False)
         clocks = clock_plan(spec.timing, spec.meter.clocks, [choice.meter, *beside])
         method, least = choice.meter.method, _modelled_ratio(choice.meter)
         plan = dataclasses.replace(plan, clocks=clocks, method=method, min_ratio=least)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -44,11 +44,24 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """The meter a study takes, and those that would have come before it with the reason for each refusal."""
+    """The meter a study takes, and those that would have come before it with the reason for each refusal.
+
+    preferred: the names that the user asked for.
+    """
 
     meter: Meter
     availability: Availability
     refused: tuple[Candidate, ...]
+    preferred: tuple[str, ...] = ()
+
+    @property
+    def passed_over(self) -> list[str]:
+        """One text for each preferred meter that cannot be used."""
+        return [
+            f"the preferred meter {c.name} cannot be used: {c.availability.reason}"
+            for c in self.refused
+            if c.name in self.preferred
+        ]
 
     @property
     def line(self) -> str:
@@ -69,12 +82,15 @@ class Choice:
         """Which energy this is, why no better one, and the shortest way to one. A study stores it."""
         meter = self.meter
         text = f"Energy here is {meter.method.value.upper()}: {meter.describe()}."
-        own = [c for c in self.refused if c.meter is not None and c.meter.method is Method.COUNTED]
-        brought = [c.name for c in self.refused if c not in own]
+        for each in self.passed_over:
+            text += f" {each[0].upper()}{each[1:]}."
+        others = [c for c in self.refused if c.name not in self.preferred]
+        own = [c for c in others if c.meter is not None and c.meter.method is Method.COUNTED]
+        brought = [c.name for c in others if c not in own]
         for candidate in own:
             text += f" No {candidate.name}: {candidate.availability.reason}."
         if len(brought) == 1:
-            text += f" No {brought[0]}: {next(c for c in self.refused if c not in own).availability.reason}."
+            text += f" No {brought[0]}: {next(c for c in others if c not in own).availability.reason}."
         elif brought:
             text += f" Not usable either, `edgejoule meters` says why: {', '.join(brought)}."
         if meter.method is not Method.MEASURED:
@@ -124,7 +140,8 @@ def choose(
     A preferred meter that cannot be used is passed over and listed in `refused`. Raises MeterError with every reason
     when no meter can be used.
     """
-    return choose_from(discover(prefer, options, plugins))
+    preferred = (prefer,) if isinstance(prefer, str) else tuple(prefer or ())
+    return replace(choose_from(discover(prefer, options, plugins)), preferred=preferred)
 
 
 def choose_from(candidates: Sequence[Candidate]) -> Choice:
