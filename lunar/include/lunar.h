@@ -256,6 +256,9 @@ struct lunar {
 #endif
   /* allocator */
   uint32_t chunks_free, chunks_waiting /* of them, for a checkpoint */, chunk_hint, class_hint[8];
+  uint32_t chunk_freed;                /* the first chunk with room that a checkpoint makes available */
+  uint32_t run_missing;                /* there is no run of so many free chunks; 0: not known */
+  uint8_t classes_full, classes_dense; /* bit: no block of the class is free, none in a chunk half empty */
   uint32_t allocated[LUNAR_ALLOCATED];
   uint8_t allocated_count, allocated_taken;
   uint8_t extent_next; /* the extent that makes room */

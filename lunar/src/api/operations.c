@@ -28,7 +28,6 @@ static int insert_into(const struct lunar_table* table, struct lunar_frame* meta
   row.old = (struct ln_place){LN_NONE, 0};
   LN_TRY(ln_block_class(table->db, meta->bytes, row.row_bytes, &class));
   LN_TRY(ln_key_of(table, &values[table->key], &key));
-  table->db->changing = 1;
   LN_TRY(ln_row_store(&row, meta, &key));
   return table->ring ? ln_ring_evict(table, meta, &key) : 0;
 }

@@ -444,6 +444,17 @@ static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
   return 0;
 }
 
+/* What the allocator knows to be missing may be there now. */
+static void freed_are_available(struct lunar* db) {
+  LUNAR_ASSERT(db->chunk_hint < db->geometry.chunk_count);
+  if (db->chunk_freed < db->chunk_hint) db->chunk_hint = db->chunk_freed;
+  db->chunk_freed = LN_NONE;
+  db->run_missing = 0;
+  db->classes_full = db->classes_dense = 0;
+  db->chunks_waiting = 0;
+  db->freed = 0;
+}
+
 /* Before it: the pages in place are those of the checkpoint before, or can be made so. After it: those of now. */
 static int checkpoint(struct lunar* db) {
   LN_TRY(ln_write_in_place(db, 1));
@@ -452,8 +463,7 @@ static int checkpoint(struct lunar* db) {
   LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));
   db->settled = images_at == LN_NONE; /* recovery writes nothing over what comes after it */
   db->checkpoints++;
-  db->freed = 0;
-  db->chunks_waiting = 0;
+  if (db->freed) freed_are_available(db);
   LN_TRY(write_checkpoint_group(db, &images_at));
   LN_TRY(ln_device_sync(db));
   db->checkpoint_at = images_at;

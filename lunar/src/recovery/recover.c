@@ -454,6 +454,7 @@ int ln_recover(struct lunar* db) {
   db->allocated_count = 0;
   LUNAR_ASSERT(db->series.log_head < db->geometry.log_sectors && db->checkpoint_at < db->geometry.log_sectors);
   if (found.flags & LN_UNLOGGED) LN_TRY(ln_count_free(db)); /* the map was written in place since */
+  db->freed = 1;                                            /* what the lost operations took is available again */
   begin_unit(db); /* the first group of a unit says so from here on: remains of lost groups are older */
   LN_TRY(ln_checkpoint(db));
   if (db->mode == LUNAR_MODE_NONE || db->config->mode != LUNAR_MODE_NONE) return 0;

@@ -65,6 +65,7 @@ static int log_block(const struct lunar_table* table, uint32_t ref, uint32_t tai
   LUNAR_ASSERT(table->number < table->db->geometry.tables_max);
   struct lunar* db = table->db;
   const uint32_t size = db->config->sector_bytes;
+  db->changing = 1;
   struct ln_record_header record = {
       .type = direct ? LN_OPEN : LN_EXTEND, .table = table->number, .ref = ref, .bytes = 4};
   if (direct) {

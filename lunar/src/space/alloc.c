@@ -46,7 +46,10 @@ static int entry_get(struct lunar* db, uint32_t chunk, struct entry* entry) {
 /* Never 0, which chunks have that have lost no block. */
 static uint32_t stamp(const struct lunar* db) { return 1 + db->checkpoints % 0xffff; }
 
-static int stamped(const struct lunar* db, const uint8_t* entry) { return ln_get16(entry + LN_MAP_STAMP) == stamp(db); }
+/* The chunk lost a block since the checkpoint. A stamp of 65,535 checkpoints ago is no reason to pass a chunk over. */
+static int stamped(const struct lunar* db, const uint8_t* entry) {
+  return db->freed && ln_get16(entry + LN_MAP_STAMP) == stamp(db);
+}
 
 static int bit(const uint8_t* entry, uint32_t i) { return entry[LN_MAP_BITS + i / 8] >> i % 8 & 1; }
 
@@ -139,13 +142,36 @@ static LN_APART int find_run(struct lunar* db, uint32_t* chunk) {
   return 0;
 }
 
+/* As try_chunk, over the whole map. A search without a result is remembered until a block is available again. */
+static LN_APART int search(struct lunar* db, uint8_t class, uint32_t* chunk, uint32_t* ref) {
+  const uint32_t chunks = db->geometry.chunk_count, blocks = blocks_of(db, class);
+  const uint8_t of_class = (uint8_t)(1u << class);
+  int taken = 0;
+  LUNAR_ASSERT(class < 8 && db->chunks_waiting <= db->chunks_free);
+  if (!(db->classes_dense & of_class)) {
+    for (uint32_t i = 0; !taken && db->chunks_free && i < chunks; i++) {
+      *chunk = (db->chunk_hint + i) % chunks;
+      taken = try_chunk(db, *chunk, 0, class, blocks / 2, ref); /* a nearly full chunk would scatter a table */
+    }
+    if (taken > 0)
+      db->chunk_hint = *chunk;
+    else
+      db->classes_dense |= of_class;
+  }
+  if (!(db->classes_full & of_class)) {
+    for (uint32_t i = 0; !taken && i < chunks; i++) taken = try_chunk(db, *chunk = i, 0, class, blocks, ref);
+    if (!taken) db->classes_full |= of_class;
+  }
+  return taken;
+}
+
 /* A block of the class, behind near where that is free. Room for a page of the map is made here, where less of the
  * stack is in use. */
 int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
   LUNAR_ASSERT(ref && (class < db->geometry.class_count || db->redoing));
   LN_TRY(ln_ensure_clean(db, 1));
   if (db->redoing) return taken_before(db, ref);
-  const uint32_t chunks = db->geometry.chunk_count, blocks = blocks_of(db, class);
+  const uint32_t blocks = blocks_of(db, class);
   uint32_t chunk = db->class_hint[class], first = 0;
   int taken = 0;
   if (near != LN_NONE) {
@@ -157,12 +183,7 @@ int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
   }
   if (!taken && class + 1 == db->geometry.class_count && db->chunks_free) LN_TRY(find_run(db, &chunk));
   if (!taken) taken = try_chunk(db, chunk, 0, class, blocks, ref);
-  for (uint32_t i = 0; !taken && db->chunks_free && i < chunks; i++) {
-    chunk = (db->chunk_hint + i) % chunks;
-    taken = try_chunk(db, chunk, 0, class, blocks / 2, ref); /* a nearly full chunk would scatter a table */
-    if (taken) db->chunk_hint = chunk;
-  }
-  for (uint32_t i = 0; !taken && i < chunks; i++) taken = try_chunk(db, chunk = i, 0, class, blocks, ref);
+  if (!taken) taken = search(db, class, &chunk, ref);
   if (taken <= 0) return taken < 0 ? taken : LUNAR_E_FULL;
   return remember(db, chunk, *ref);
 }
@@ -178,13 +199,18 @@ int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
     length = chunks;
     chunk = first + 1;
   } else {
+    if (db->chunks_free < db->chunks_waiting + chunks || (db->run_missing && db->run_missing <= chunks))
+      return LUNAR_E_FULL;
     for (uint32_t i = 0; length < chunks && i < db->geometry.chunk_count; i++) {
       const int free_here = is_free(db, i);
       LN_TRY(free_here);
       length = free_here ? length + 1 : 0;
       if (length == 1) first = i;
     }
-    if (length < chunks) return LUNAR_E_FULL;
+    if (length < chunks) {
+      db->run_missing = chunks;
+      return LUNAR_E_FULL;
+    }
     chunk = first;
     *ref = ref_of(db, first, 0, class);
     LN_TRY(remember(db, first, *ref));
@@ -215,7 +241,7 @@ int ln_free(struct lunar* db, uint32_t ref) {
       db->chunks_waiting++;
       LUNAR_ASSERT(db->redoing || db->chunks_waiting <= db->geometry.chunk_count);
     }
-    if (chunk < db->chunk_hint) db->chunk_hint = chunk;
+    if (e[LN_MAP_USED] <= blocks_of(db, class) / 2 && chunk < db->chunk_freed) db->chunk_freed = chunk;
     ln_dirty(db, entry.frame);
   }
   ln_put(entry.frame);

@@ -236,7 +236,8 @@ int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uin
   LUNAR_ASSERT(is_meta(meta));
   uint8_t* m = meta->bytes;
   const uint32_t last = ln_get32(m + LN_META_LAST);
-  LN_TRY(ln_alloc(db, class, last, ref));
+  LN_TRY(ln_alloc(db, class, last, ref)); /* without room nothing has changed, and nothing is undone */
+  db->changing = 1;
   LN_TRY(fresh_pages(db, meta, table, *ref, row_bytes));
   if (last != LN_NONE)
     LN_TRY(link_to(db, last, LN_BLOCK_NEXT, *ref));

@@ -23,6 +23,7 @@ int ln_row_store(struct ln_new_row* c, struct lunar_frame* meta, const struct ln
   LUNAR_ASSERT(key);
   struct lunar* db = c->table->db;
   LN_TRY(ln_row_room(c, meta));
+  db->changing = 1;
   db->allocated_count = 0;
   if (c->old.ref == LN_NONE) LN_TRY(ln_index_insert(db, meta, key, c->row.place));
   LN_TRY(index_row(c, meta, key));
