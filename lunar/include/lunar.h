@@ -245,7 +245,7 @@ struct lunar {
   uint32_t stage_bytes, stage_used, stage_sector;
   uint16_t stage_records;
   /* frames */
-  uint16_t frame_count, frames_dirty;
+  uint16_t frame_count, frames_dirty, frames_plain /* of them, written without an image */;
   uint16_t clock, rows_dirty /* of frames_dirty */, dirty_max /* frames whose images the log holds */;
   uint8_t operation;  /* the last digits of its number */
   uint16_t creations; /* since mount */

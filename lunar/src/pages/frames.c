@@ -152,6 +152,7 @@ void ln_cleaned(struct lunar* db, struct lunar_frame* frame) {
   frame_check(db, frame);
   LUNAR_ASSERT(frame->flags & LN_DIRTY && db->frames_dirty > 0);
   ln_buffer_clean(db, frame);
+  if (frame->flags & LN_PLAIN) db->frames_plain--;
   frame->flags &= LN_FRESH | LN_LOGGED; /* true until the next checkpoint */
   db->frames_dirty--;
 }
@@ -184,23 +185,24 @@ int ln_forget(struct lunar* db, uint32_t sector, uint32_t count) {
 void ln_forget_all(struct lunar* db) {
   for (uint32_t i = 0; i < db->frame_count; i++)
     db->frames[i] = (struct lunar_frame){.bytes = db->frames[i].bytes, .sector = LN_NONE};
-  db->frames_dirty = 0;
+  db->frames_dirty = db->frames_plain = 0;
   ln_buffer_reset(db);
   ln_frames_check(db, 0);
 }
 
 #if LUNAR_DEBUG
 void ln_frames_check(struct lunar* db, uint32_t pins_max) {
-  uint32_t dirty = 0, rows = 0, pinned = 0;
+  uint32_t dirty = 0, plain = 0, rows = 0, pinned = 0;
   for (uint32_t i = 0; i < db->frame_count; i++) {
     const struct lunar_frame* f = &db->frames[i];
     frame_check(db, f);
     LUNAR_ASSERT(f->sector == LN_NONE || ln_cached(db, f->sector) == f);
     dirty += f->flags & LN_DIRTY ? 1 : 0;
+    plain += f->flags & LN_PLAIN ? 1 : 0;
     rows += f->flags & LN_ROWS ? 1 : 0;
     pinned += f->pins ? 1 : 0;
   }
-  LUNAR_ASSERT(dirty == db->frames_dirty);
+  LUNAR_ASSERT(dirty == db->frames_dirty && plain == db->frames_plain);
   LUNAR_ASSERT(pinned <= pins_max);
   LUNAR_ASSERT(db->clock < db->frame_count);
 #if LUNAR_WITH_BUFFER
@@ -262,7 +264,10 @@ int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const voi
     if (!error) {
       memcpy(f->bytes + offset, from, n);
       ln_dirty(db, f);
-      if (plain) f->flags |= LN_PLAIN;
+      if (plain && !(f->flags & LN_PLAIN)) {
+        f->flags |= LN_PLAIN;
+        db->frames_plain++;
+      }
     }
     ln_put(f);
     LN_TRY(error);
@@ -284,6 +289,7 @@ int ln_is_plain(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t byt
 }
 
 int ln_settle_plain(struct lunar* db, uint32_t sector, uint32_t count) {
+  if (db->frames_plain == 0) return 0; /* a call without changes visits no frame */
   for (uint32_t i = 0; i < most_frames(db, count); i++) {
     struct lunar_frame* f = frame_among(db, sector, count, i);
     if (f && f->flags & LN_PLAIN) LN_TRY(ln_write_frame(db, f));

@@ -305,6 +305,7 @@ static int write_run(struct lunar* db, struct lunar_frame* f, int only_without_i
 }
 
 int ln_write_in_place(struct lunar* db, int only_without_image) {
+  if (db->frames_dirty == 0) return 0;
   for (uint32_t i = 0; i < db->frame_count; i++) {
     struct lunar_frame* f = &db->frames[i];
     if (goes_in_place(db, f, only_without_image)) LN_TRY(write_run(db, f, only_without_image));
