@@ -262,6 +262,7 @@ struct lunar {
   uint32_t allocated[LUNAR_ALLOCATED];
   uint8_t allocated_count, allocated_taken;
   uint8_t extent_next; /* the extent that makes room */
+  uint8_t checking;    /* lunar_check is under way */
   /* state */
   uint8_t mode, state, redoing, unsynced, freed, no_way_back, parts, settled, wants_settled;
   uint8_t changing;       /* the operation has changed something: an error of it is undone */

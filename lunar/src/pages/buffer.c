@@ -5,6 +5,9 @@
  * operation in whose course too many of them have rows begins with a checkpoint (ln_make_room), because rows wait for
  * it at the cost of the index.
  *
+ * A sector of rows that is read once goes first, from the frame that the hand stands at. Recovery and check come back
+ * to such sectors a little later: for them the hand goes on.
+ *
  * frames[h].first begins the chain of frames whose sectors have hash h. 0xffff ends a chain.
  */
 #include "pages.h"
@@ -42,11 +45,11 @@ struct lunar_frame* ln_buffer_oldest(struct lunar* db) {
   LUNAR_ASSERT(db->frame_count > 0 && db->clock < db->frame_count);
   for (uint32_t steps = 0; steps < (CHANCES + 2u) * db->frame_count; steps++) {
     struct lunar_frame* f = &db->frames[db->clock];
-    if (!f->pins && !(f->flags & LN_DIRTY)) {
-      if (f->used <= (f->kind == LN_DATA ? CHANCES : 0)) return f;
-      f->used--;
-    }
-    db->clock = (uint16_t)(db->clock + 1) < db->frame_count ? (uint16_t)(db->clock + 1) : 0;
+    const int clean = !f->pins && !(f->flags & LN_DIRTY), goes = clean && f->used <= (f->kind == LN_DATA ? CHANCES : 0);
+    if (!goes || db->redoing || db->checking)
+      db->clock = (uint16_t)(db->clock + 1) < db->frame_count ? (uint16_t)(db->clock + 1) : 0;
+    if (goes) return f;
+    if (clean) f->used--;
   }
   return NULL;
 }

@@ -702,7 +702,9 @@ int lunar_check(struct lunar* db, struct lunar_findings* found) {
   struct check check = {.walk = {.db = db, .found = found, .block = meet_block, .entry = meet_entry}};
   *found = (struct lunar_findings){.sector = LN_NONE, .text = problem_text(LUNAR_PROBLEM_NONE)};
   LN_TRY(ln_enter(db));
+  db->checking = 1;
   const int error = everything(&check);
+  db->checking = 0;
   if (error == LUNAR_E_CORRUPT && !found->problem) problem(&check, LUNAR_PROBLEM_PAGE, LN_NONE);
   found->text = problem_text(found->problem);
   return ln_leave(db, error);
