@@ -16,6 +16,8 @@ LUNAR = Path(__file__).parents[1]
 KIB = 1024
 # The paper's Table 3, in KB of 1024 bytes (its LUNAR has no SQL), and what this project aims at.
 BARS = {"basic": (32.508, 24), "all": (69.667, 48), "sql": (None, 64)}
+# What remembering a search, and more for years in the field, may add to the paper's size (docs/adr/053).
+ALLOWANCE = KIB
 C_LIBRARY = re.compile(r"(mem|str)[a-z]+")
 # What -msave-restore calls to save registers: a few hundred bytes of libgcc, shared with the rest of the firmware.
 SAVE_RESTORE = re.compile(r"__riscv_(save|restore)_\d+")
@@ -174,8 +176,8 @@ def faults(targets: list[Target]) -> list[str]:
                 faults.append(f"{where}: {archive.static_ram} bytes of static RAM, expected none")
             paper = BARS[name][0]
             over = sum(archive.files.values()) - paper * KIB if paper else 0
-            if over > 0:
-                faults.append(f"{where}: {over:.0f} bytes more than the paper's {paper} KB")
+            if over > ALLOWANCE:
+                faults.append(f"{where}: {over:.0f} bytes more than the paper's {paper} KB, {ALLOWANCE} are allowed")
     return faults
 
 

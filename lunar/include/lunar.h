@@ -245,8 +245,8 @@ struct lunar {
   uint32_t stage_bytes, stage_used, stage_sector;
   uint16_t stage_records;
   /* frames */
-  uint16_t frame_count, frames_dirty, frames_plain /* of them, written without an image */;
-  uint16_t clock, rows_dirty /* of frames_dirty */, dirty_max /* frames whose images the log holds */;
+  uint16_t frame_count, frames_dirty;
+  uint16_t clock, rows_dirty, plain_dirty /* of frames_dirty */, dirty_max /* frames whose images the log holds */;
   uint8_t operation;  /* the last digits of its number */
   uint16_t creations; /* since mount */
 #if !defined(LUNAR_WITH_PREFETCH) || LUNAR_WITH_PREFETCH
@@ -256,9 +256,9 @@ struct lunar {
 #endif
   /* allocator */
   uint32_t chunks_free, chunks_waiting /* of them, for a checkpoint */, chunk_hint, class_hint[8];
-  uint32_t chunk_freed;                /* the first chunk with room that a checkpoint makes available */
-  uint32_t run_missing;                /* there is no run of so many free chunks; 0: not known */
-  uint8_t classes_full, classes_dense; /* bit: no block of the class is free, none in a chunk half empty */
+  uint32_t chunk_freed; /* the first chunk with room that a checkpoint makes available */
+  uint32_t run_missing; /* there is no run of so many free chunks */
+  uint32_t searched;    /* bits of classes without a free block: 0-7 in chunks half empty, 8-15 in any */
   uint32_t allocated[LUNAR_ALLOCATED];
   uint8_t allocated_count, allocated_taken;
   uint8_t extent_next; /* the extent that makes room */

@@ -27,7 +27,7 @@ static uint16_t* chain_of(struct lunar* db, uint32_t sector) {
 }
 
 void ln_buffer_reset(struct lunar* db) {
-  db->rows_dirty = db->clock = 0;
+  db->rows_dirty = db->plain_dirty = db->clock = 0;
   for (uint16_t i = 0; i < db->frame_count; i++) db->frames[i].first = END;
 }
 
@@ -93,6 +93,13 @@ void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame) {
   LUNAR_ASSERT(frame->flags & LN_DIRTY);
   LUNAR_ASSERT(!(frame->flags & LN_ROWS) || db->rows_dirty > 0);
   if (frame->flags & LN_ROWS) db->rows_dirty--;
+  if (frame->flags & LN_PLAIN) db->plain_dirty--;
+}
+
+void ln_buffer_plain(struct lunar* db, struct lunar_frame* frame) {
+  LUNAR_ASSERT(frame->flags & LN_DIRTY);
+  if (!(frame->flags & LN_PLAIN)) db->plain_dirty++;
+  frame->flags |= LN_PLAIN;
 }
 
 #endif

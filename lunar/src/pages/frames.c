@@ -152,7 +152,6 @@ void ln_cleaned(struct lunar* db, struct lunar_frame* frame) {
   frame_check(db, frame);
   LUNAR_ASSERT(frame->flags & LN_DIRTY && db->frames_dirty > 0);
   ln_buffer_clean(db, frame);
-  if (frame->flags & LN_PLAIN) db->frames_plain--;
   frame->flags &= LN_FRESH | LN_LOGGED; /* true until the next checkpoint */
   db->frames_dirty--;
 }
@@ -185,7 +184,7 @@ int ln_forget(struct lunar* db, uint32_t sector, uint32_t count) {
 void ln_forget_all(struct lunar* db) {
   for (uint32_t i = 0; i < db->frame_count; i++)
     db->frames[i] = (struct lunar_frame){.bytes = db->frames[i].bytes, .sector = LN_NONE};
-  db->frames_dirty = db->frames_plain = 0;
+  db->frames_dirty = 0;
   ln_buffer_reset(db);
   ln_frames_check(db, 0);
 }
@@ -202,14 +201,14 @@ void ln_frames_check(struct lunar* db, uint32_t pins_max) {
     rows += f->flags & LN_ROWS ? 1 : 0;
     pinned += f->pins ? 1 : 0;
   }
-  LUNAR_ASSERT(dirty == db->frames_dirty && plain == db->frames_plain);
+  LUNAR_ASSERT(dirty == db->frames_dirty);
   LUNAR_ASSERT(pinned <= pins_max);
   LUNAR_ASSERT(db->clock < db->frame_count);
 #if LUNAR_WITH_BUFFER
-  LUNAR_ASSERT(rows == db->rows_dirty);
+  LUNAR_ASSERT(rows == db->rows_dirty && plain == db->plain_dirty);
   LUNAR_ASSERT(db->dirty_max <= db->frame_count);
 #else
-  LUNAR_ASSERT(rows == 0);
+  LUNAR_ASSERT(rows == 0 && plain <= dirty);
 #endif
 }
 #endif
@@ -264,10 +263,7 @@ int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const voi
     if (!error) {
       memcpy(f->bytes + offset, from, n);
       ln_dirty(db, f);
-      if (plain && !(f->flags & LN_PLAIN)) {
-        f->flags |= LN_PLAIN;
-        db->frames_plain++;
-      }
+      if (plain) ln_buffer_plain(db, f);
     }
     ln_put(f);
     LN_TRY(error);
@@ -289,7 +285,7 @@ int ln_is_plain(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t byt
 }
 
 int ln_settle_plain(struct lunar* db, uint32_t sector, uint32_t count) {
-  if (db->frames_plain == 0) return 0; /* a call without changes visits no frame */
+  if (ln_buffer_has_no_plain(db)) return 0;
   for (uint32_t i = 0; i < most_frames(db, count); i++) {
     struct lunar_frame* f = frame_among(db, sector, count, i);
     if (f && f->flags & LN_PLAIN) LN_TRY(ln_write_frame(db, f));

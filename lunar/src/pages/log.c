@@ -450,8 +450,8 @@ static void freed_are_available(struct lunar* db) {
   LUNAR_ASSERT(db->chunk_hint < db->geometry.chunk_count);
   if (db->chunk_freed < db->chunk_hint) db->chunk_hint = db->chunk_freed;
   db->chunk_freed = LN_NONE;
-  db->run_missing = 0;
-  db->classes_full = db->classes_dense = 0;
+  db->run_missing = LN_NONE;
+  db->searched = 0;
   db->chunks_waiting = 0;
   db->freed = 0;
 }

@@ -49,6 +49,8 @@ void ln_buffer_reset(struct lunar* db);
 void ln_buffer_used(struct lunar* db, struct lunar_frame* frame);
 void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame); /* it makes no room until it is clean */
 void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame);
+void ln_buffer_plain(struct lunar* db, struct lunar_frame* frame); /* it is written without an image */
+#define ln_buffer_has_no_plain(db) ((db)->plain_dirty == 0)
 #define ln_buffer_operation(db) ((void)++(db)->operation)
 /* Rows wait for a checkpoint in so many frames that the index has too few. Of a few frames it never has enough. */
 #define ln_buffer_crowded(db) (3u * (db)->rows_dirty > (db)->frame_count + 24u)
@@ -61,6 +63,8 @@ void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame);
 #define ln_buffer_used(db, frame) ((void)((frame)->used = 1))
 #define ln_buffer_dirty(db, frame) ((void)(db))
 #define ln_buffer_clean(db, frame) ((void)(db))
+#define ln_buffer_plain(db, frame) ((void)((frame)->flags |= LN_PLAIN))
+#define ln_buffer_has_no_plain(db) 0
 #define ln_buffer_operation(db) ((void)0)
 #define ln_buffer_crowded(db) 0
 #define ln_dirty_max(db) ((uint32_t)(db)->frame_count)

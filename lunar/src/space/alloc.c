@@ -144,25 +144,20 @@ static LN_APART int find_run(struct lunar* db, uint32_t* chunk) {
 
 /* As try_chunk, over the whole map. A search without a result is remembered until a block is available again. */
 static LN_APART int search(struct lunar* db, uint8_t class, uint32_t* chunk, uint32_t* ref) {
-  const uint32_t chunks = db->geometry.chunk_count, blocks = blocks_of(db, class);
-  const uint8_t of_class = (uint8_t)(1u << class);
-  int taken = 0;
+  const uint32_t chunks = db->geometry.chunk_count;
   LUNAR_ASSERT(class < 8 && db->chunks_waiting <= db->chunks_free);
-  if (!(db->classes_dense & of_class)) {
-    for (uint32_t i = 0; !taken && db->chunks_free && i < chunks; i++) {
-      *chunk = (db->chunk_hint + i) % chunks;
-      taken = try_chunk(db, *chunk, 0, class, blocks / 2, ref); /* a nearly full chunk would scatter a table */
+  uint32_t at = db->chunk_hint, most = blocks_of(db, class) / 2; /* a nearly full chunk would scatter a table */
+  for (uint32_t bit = 1u << class; bit <= 0xffffu; bit <<= 8, at = 0, most = LN_NONE) {
+    if (db->searched & bit) continue;
+    for (uint32_t i = 0; i < chunks; i++, at = at + 1 < chunks ? at + 1 : 0) {
+      const int taken = try_chunk(db, at, 0, class, most, ref);
+      if (!taken) continue;
+      *chunk = db->chunk_hint = at;
+      return taken;
     }
-    if (taken > 0)
-      db->chunk_hint = *chunk;
-    else
-      db->classes_dense |= of_class;
+    db->searched |= bit;
   }
-  if (!(db->classes_full & of_class)) {
-    for (uint32_t i = 0; !taken && i < chunks; i++) taken = try_chunk(db, *chunk = i, 0, class, blocks, ref);
-    if (!taken) db->classes_full |= of_class;
-  }
-  return taken;
+  return 0;
 }
 
 /* A block of the class, behind near where that is free. Room for a page of the map is made here, where less of the
@@ -199,8 +194,7 @@ int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
     length = chunks;
     chunk = first + 1;
   } else {
-    if (db->chunks_free < db->chunks_waiting + chunks || (db->run_missing && db->run_missing <= chunks))
-      return LUNAR_E_FULL;
+    if (chunks >= db->run_missing) return LUNAR_E_FULL;
     for (uint32_t i = 0; length < chunks && i < db->geometry.chunk_count; i++) {
       const int free_here = is_free(db, i);
       LN_TRY(free_here);
