@@ -124,8 +124,8 @@ def record_given(uri: str) -> Document:
         try:
             greeting = client.admin.command("isMaster")
         except ServerSelectionTimeoutError:
-            hosts = ", ".join(f"{host}:{port}" for host, port in parts["nodelist"])
-            raise DatabaseError(f"mongodb: no server answers at {hosts} within {ANSWER_S:g} s") from None
+            asked = ", ".join(f"{host}:{port}" for host, port in parts["nodelist"])
+            raise DatabaseError(f"mongodb: no server answers at {asked} within {ANSWER_S:g} s") from None
         except PyMongoError as error:
             raise DatabaseError(f"mongodb: {error}") from None
         members = [greeting.get("me"), *(host for key in _MEMBERS for host in greeting.get(key, ()))]
