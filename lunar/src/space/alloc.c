@@ -194,6 +194,7 @@ int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
     length = chunks;
     chunk = first + 1;
   } else {
+    LUNAR_ASSERT(db->run_missing > 0);
     if (chunks >= db->run_missing) return LUNAR_E_FULL;
     for (uint32_t i = 0; length < chunks && i < db->geometry.chunk_count; i++) {
       const int free_here = is_free(db, i);
