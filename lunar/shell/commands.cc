@@ -58,8 +58,10 @@ std::string harmless_on_a_terminal(const std::string& text) {
 }
 
 void show_schema(Session& session, const Arguments& arguments) {
-  for (const auto& name : wanted_tables(session, arguments))
-    session.output().write(harmless_on_a_terminal(create_statements(Table(session.volume(), name))));
+  for (const auto& name : wanted_tables(session, arguments)) {
+    const Table table(session.volume(), name);
+    session.output().write(harmless_on_a_terminal(create_table_statement(table) + create_index_statements(table)));
+  }
 }
 
 void list_indexes(Session& session, const Arguments& arguments) {
@@ -115,8 +117,14 @@ void set_mode(Session& session, const Arguments& arguments) {
     throw Failure(fmt::format("\"{}\" is not a format; expected {}", arguments[0], format_names));
 }
 
+void dump_volume(Session& session, const Arguments& arguments) {
+  dump(session.volume(), arguments.empty() ? std::string() : arguments[0],
+       [&](std::string_view text) { session.output().write(harmless_on_a_terminal(std::string(text))); });
+}
+
 constexpr Command commands[] = {
     {".check", "", "verify the volume", 0, 0, check},
+    {".dump", "[FILE]", "write the whole volume as statements, which .read runs", 0, 1, dump_volume},
     {".export", "TABLE FILE", "export a table as CSV with a header", 2, 2,
      [](Session& session, const Arguments& arguments) { export_table(session.volume(), arguments[0], arguments[1]); }},
     {".help", "", "list these commands", 0, 0,

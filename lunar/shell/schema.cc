@@ -23,7 +23,14 @@ std::string found_name(Volume& volume, const std::string& wanted) {
   return *found;
 }
 
-// Bare where SQL reads it as a name.
+const char* type_name(std::uint8_t type) {
+  static constexpr const char* names[] = {"",     "TINYINT", "SMALLINT", "INT", "INTEGER",
+                                          "REAL", "BOOLEAN", "TEXT",     "BLOB"};
+  return type < std::size(names) ? names[type] : "";
+}
+
+}  // namespace
+
 std::string sql_name(std::string_view name) {
   constexpr std::string_view reserved[] = {"and",   "as",   "between", "create", "delete", "drop",    "false",  "from",
                                            "group", "in",   "index",   "insert", "into",   "is",      "like",   "limit",
@@ -38,14 +45,6 @@ std::string sql_name(std::string_view name) {
   for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";
 }
-
-const char* type_name(std::uint8_t type) {
-  static constexpr const char* names[] = {"",     "TINYINT", "SMALLINT", "INT", "INTEGER",
-                                          "REAL", "BOOLEAN", "TEXT",     "BLOB"};
-  return type < std::size(names) ? names[type] : "";
-}
-
-}  // namespace
 
 std::vector<std::string> table_names(Volume& volume) {
   std::vector<std::string> names;
@@ -75,7 +74,7 @@ int column_of(const lunar_schema& schema, std::string_view name) {
   return -1;
 }
 
-std::string create_statements(const Table& table) {
+std::string create_table_statement(const Table& table) {
   const auto& schema = table.schema;
   std::string columns;
   for (int i = 0; i < schema.column_count; ++i) {
@@ -90,11 +89,15 @@ std::string create_statements(const Table& table) {
   const std::string ring = schema.ring != LUNAR_RING_NONE && schema.ring < std::size(rings)
                                ? rings[schema.ring] + std::to_string(schema.ring_limit)
                                : "";
-  auto text = fmt::format("CREATE TABLE {} ({}){};\n", sql_name(table.name), columns, ring);
+  return fmt::format("CREATE TABLE {} ({}){};\n", sql_name(table.name), columns, ring);
+}
+
+std::string create_index_statements(const Table& table) {
+  std::string text;
   for (const auto& index : table.indexes)
-    text +=
-        fmt::format("CREATE INDEX {} ON {} ({}){};\n", sql_name(index.name), sql_name(table.name),
-                    sql_name(schema.columns[index.column].name), index.kind == LUNAR_INDEX_HASH ? " USING HASH" : "");
+    text += fmt::format("CREATE INDEX {} ON {} ({}){};\n", sql_name(index.name), sql_name(table.name),
+                        sql_name(table.schema.columns[index.column].name),
+                        index.kind == LUNAR_INDEX_HASH ? " USING HASH" : "");
   return text;
 }
 

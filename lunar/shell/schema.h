@@ -24,7 +24,9 @@ struct Table {
 
 // The number of the column of this name, exactly or else but for the case of ASCII letters; -1: none.
 int column_of(const lunar_schema& schema, std::string_view name);
-// The statements that make such a table and its indexes, a line each.
-std::string create_statements(const Table& table);
+// The statement that creates such a table, and those that create its indexes: a line each.
+std::string create_table_statement(const Table& table);
+std::string create_index_statements(const Table& table);
+std::string sql_name(std::string_view name);  // in quotes where SQL would not read it as a name
 
 }  // namespace shell

@@ -185,21 +185,11 @@ class Import {
   Progress progress_{"read"};
 };
 
-// Returns how many, to the table's end or to an error of the volume.
-std::uint64_t write_rows(Table& table, std::FILE* file, int& error) {
-  std::string line;
-  const auto write = [&] {
-    line += '\n';
-    const bool written = std::fwrite(line.data(), 1, line.size(), file) == line.size();
-    if (!written && errno == EPIPE) throw OutputClosed();
-    if (!written) throw Failure(std::strerror(errno));
-    line.clear();
-  };
-  for (int i = 0; i < table.schema.column_count; ++i) {
-    if (i > 0) line += ',';
-    append_csv_text(line, table.schema.columns[i].name);
-  }
-  write();
+using Write = std::function<void(std::string_view)>;
+using WriteRow = std::function<void(const lunar_value* values)>;
+
+// Returns how many rows were written: all, or those before the volume's error.
+std::uint64_t write_rows(Table& table, const WriteRow& write_row, int& error) {
   std::vector<std::uint8_t> row(row_bytes);
   lunar_value values[LUNAR_COLUMNS_MAX];
   lunar_cursor cursor;
@@ -207,17 +197,84 @@ std::uint64_t write_rows(Table& table, std::FILE* file, int& error) {
   std::uint64_t rows = 0;
   error = lunar_cursor_open(&cursor, &table.table, nullptr, nullptr, 0);
   while (error == 0 && (error = lunar_cursor_next(&cursor, row.data(), row.size(), values)) == 0) {
-    for (int i = 0; i < table.schema.column_count; ++i) {
-      if (i > 0) line += ',';
-      append_csv(line, values[i]);
-    }
-    write();
+    write_row(values);
     progress.rows(++rows);
     if (interruption::pending()) throw Interrupted("interrupted");
   }
-  if (std::fflush(file) != 0) throw Failure(std::strerror(errno));
   if (error == LUNAR_E_NOT_FOUND) error = 0;
   return rows;
+}
+
+template <typename Text>
+std::string comma_separated(const Table& table, const Text& text) {
+  std::string line;
+  for (int i = 0; i < table.schema.column_count; ++i) {
+    if (i > 0) line += ',';
+    text(line, i);
+  }
+  return line;
+}
+
+std::string not_to_its_end(const Table& table, Volume& volume, int error) {
+  return fmt::format("table {} cannot be read to its end: {}", table.name, volume.explain(error));
+}
+
+// The file has what write_content writes. It stays where write_content returns, and is removed where that throws.
+template <typename Content>
+void write_file(const std::string& path, const Content& write_content) {
+  std::FILE* file = std::fopen(path.c_str(), "we");
+  if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
+  struct Close {
+    std::FILE* file;
+    ~Close() {
+      if (file != nullptr) std::fclose(file);
+    }
+  } closing{file};
+  const auto discard = [&] {
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) std::remove(path.c_str());
+  };
+  const auto write = [file](std::string_view text) {
+    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    if (!written && errno == EPIPE) throw OutputClosed();
+    if (!written) throw Failure(std::strerror(errno));
+  };
+  try {
+    write_content(write);
+    closing.file = nullptr;
+    if (std::fclose(file) != 0) {
+      if (errno == EPIPE) throw OutputClosed();
+      throw Failure(std::strerror(errno));
+    }
+  } catch (const Interrupted&) {
+    discard();
+    throw Interrupted(path + ": interrupted; the file was removed");
+  } catch (const Failure& failure) {
+    discard();
+    throw Failure(path + ": " + failure.what() + "; the file was removed");
+  }
+}
+
+// What prevented the tables from being read to their ends, a line each.
+std::string dump_tables(Volume& volume, const Write& write) {
+  std::string damage;
+  for (const auto& name : table_names(volume)) {
+    Table table(volume, name);
+    write(create_table_statement(table));
+    const auto begin = fmt::format("INSERT INTO {} VALUES (", sql_name(table.name));
+    int error = 0;
+    const auto rows = write_rows(
+        table,
+        [&](const lunar_value* values) {
+          write(begin + comma_separated(table, [&](auto& line, int i) { line += sql_text(values[i]); }) + ");\n");
+        },
+        error);
+    if (error != 0)
+      damage += fmt::format("{}{}\n  rows before that, which were dumped: {}", damage.empty() ? "" : "\n",
+                            not_to_its_end(table, volume, error), rows);
+    write(create_index_statements(table));
+  }
+  return damage;
 }
 
 }  // namespace
@@ -232,34 +289,30 @@ void import_table(Volume& volume, const std::string& path, const std::string& ta
 
 void export_table(Volume& volume, const std::string& name, const std::string& path) {
   Table table(volume, name);
-  std::FILE* file = std::fopen(path.c_str(), "we");
-  if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
-  struct Close {
-    std::FILE* file;
-    ~Close() {
-      if (file != nullptr) std::fclose(file);
-    }
-  } closing{file};
-  const auto discard = [&] {
-    struct stat status {};
-    if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) std::remove(path.c_str());
-  };
   int error = 0;
   std::uint64_t rows = 0;
-  try {
-    rows = write_rows(table, file, error);
-    closing.file = nullptr;
-    if (std::fclose(file) != 0) throw Failure(std::strerror(errno));
-  } catch (const Interrupted&) {
-    discard();
-    throw Interrupted(path + ": interrupted; the file was removed");
-  } catch (const Failure& failure) {
-    discard();
-    throw Failure(path + ": " + failure.what() + "; the file was removed");
-  }
+  write_file(path, [&](const Write& write) {
+    const auto name_of = [&](auto& line, int i) { append_csv_text(line, table.schema.columns[i].name); };
+    write(comma_separated(table, name_of) + "\n");
+    rows = write_rows(
+        table,
+        [&](const lunar_value* values) {
+          write(comma_separated(table, [&](auto& line, int i) { append_csv(line, values[i]); }) + "\n");
+        },
+        error);
+  });
   if (error != 0)
-    throw Failure(fmt::format("table {} cannot be read to its end: {}\n  {} has the rows before that: {}", table.name,
-                              volume.explain(error), path, rows));
+    throw Failure(
+        fmt::format("{}\n  {} has the rows before that: {}", not_to_its_end(table, volume, error), path, rows));
+}
+
+void dump(Volume& volume, const std::string& path, const Write& write) {
+  std::string damage;
+  if (path.empty())
+    damage = dump_tables(volume, write);
+  else
+    write_file(path, [&](const Write& write_to_file) { damage = dump_tables(volume, write_to_file); });
+  if (!damage.empty()) throw Failure(damage);
 }
 
 }  // namespace shell

@@ -175,6 +175,15 @@ void append_csv(std::string& line, const lunar_value& value) {
     line += plain_text(value, 0);
 }
 
+std::string sql_text(const lunar_value& value) {
+  if (value.type == LUNAR_REAL && std::isnan(value.as.real)) return "NULL";
+  if (value.type == LUNAR_REAL && std::isinf(value.as.real)) return value.as.real > 0 ? "9.0e+999" : "-9.0e+999";
+  if (value.type != LUNAR_TEXT) return plain_text(value, 0);
+  std::string text = "'";
+  for (const char c : bytes_of(value)) text += c == '\'' ? std::string("''") : std::string(1, c);
+  return text + "'";
+}
+
 lunar_value value_of(CsvField& field, lunar_type type) {
   lunar_value value{};
   if (field.text.empty() && !field.quoted) return value;

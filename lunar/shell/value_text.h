@@ -17,6 +17,9 @@ std::string json_text(const std::string& text);
 // NULL is an empty field, empty TEXT is "".
 void append_csv(std::string& line, const lunar_value& value);
 
+// A literal of SQL that reads back as the same value. NaN, for which SQL has no literal, becomes NULL.
+std::string sql_text(const lunar_value& value);
+
 // The other way: what append_csv wrote for a column of this type becomes the same value; TEXT and BLOB stay in the
 // field, or in bytes. Throws Failure, with a reason that begins with what the field has.
 lunar_value value_of(CsvField& field, lunar_type type);

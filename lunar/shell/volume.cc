@@ -21,7 +21,7 @@ std::string why_not_opened(const std::string& path, int error) {
   if (error == EACCES || error == EPERM || error == EROFS)
     return path + ": " + std::strerror(error) +
            "; --read-only needs fewer rights; a device needs its group (often disk) or root";
-  if (error == EWOULDBLOCK) return path + ": another process has it open; `fuser " + path + "` tells which";
+  if (error == EWOULDBLOCK) return path + ": another process has it open; `fuser " + path + "` prints its process id";
   return path + ": " + std::strerror(error);
 }
 

@@ -551,3 +551,32 @@ def test_the_commands_of_the_guides_print_what_the_guides_say(tmp_path: Path, na
             assert done.stdout == printed, command
             commands += 1
     assert commands >= 9
+
+
+def test_a_dump_makes_the_same_volume(tmp_path: Path) -> None:
+    old, new, dumped = tmp_path / "old.img", tmp_path / "new.img", tmp_path / "all.sql"
+    run("--format", "--size", "1M", old)
+    statements = [
+        'CREATE TABLE "group" (i INTEGER PRIMARY KEY USING HASH, r REAL, "a ""b" TEXT, b BLOB, o BOOLEAN NOT NULL)',
+        'CREATE INDEX by_r ON "group" (r)',
+        'CREATE INDEX by_b ON "group" (b) USING HASH',
+        "INSERT INTO \"group\" VALUES (-9223372036854775808, 9e999, 'it''s', X'', TRUE)",
+        "INSERT INTO \"group\" VALUES (9223372036854775807, -9e999, '', X'00ff', FALSE)",
+        "INSERT INTO \"group\" VALUES (1, -0.0, 'two\nlines; -- /* \0 \r\n', NULL, TRUE)",
+        'INSERT INTO "group" VALUES (2, 1e-320, NULL, NULL, TRUE)',
+        "CREATE TABLE log (at BIGINT PRIMARY KEY, n TINYINT) RING ROWS 3",
+        *[f"INSERT INTO log VALUES ({at}, {at - 5})" for at in range(10)],
+        "CREATE TABLE empty (name TEXT PRIMARY KEY)",
+    ]
+    run(old, stdin=";".join(statements))
+    run("--read-only", old, f".dump {dumped}")
+    run("--format", "--size", "2M", new)
+    run("--mode", "metadata", new, f".read {dumped}")
+    assert out(new, ".dump") == out(old, ".dump") == dumped.read_text()
+    for query in ('SELECT * FROM "group" ORDER BY i', "SELECT * FROM log", ".schema", ".indexes"):
+        assert out(new, query) == out(old, query)
+    assert out(new, "SELECT at FROM log") == "7\n8\n9\n"
+    assert out(new, ".check").startswith("ok: tables: 3, rows: 7, ")
+    assert complaint(new, ".dump /nowhere/all.sql") == "lunar: /nowhere/all.sql: No such file or directory\n"
+    damage(old, b"two\nlines")
+    assert "table group cannot be read to its end" in complaint(old, ".dump")
