@@ -59,6 +59,8 @@ class Device {
     const auto contents = overwrite ? contents_of(config) : "";
     if (!contents.empty() && !options.force)
       throw std::runtime_error(path_ + ": there is " + contents + " on it; --force overwrites it");
+    if (overwrite && !options.force && is_nonzero_file(path_))
+      throw std::runtime_error(path_ + ": it is not empty; --force overwrites it");
   }
   ~Device() { lunar_posix_close(&posix_); }
   Device(const Device&) = delete;
@@ -205,11 +207,22 @@ int prediction(Options options) {
   return 0;
 }
 
+// As CLI::PositiveNumber, whose message has a number of 309 digits.
+const CLI::Validator positive(
+    [](const std::string& text) {
+      double value = 0;
+      return CLI::detail::lexical_cast(text, value) && value > 0 ? "" : "expected a number above 0, found " + text;
+    },
+    "POSITIVE");
+
 CLI::App* add(CLI::App& app, const char* name, const char* about, Options& options, bool overwrites) {
   auto* command = app.add_subcommand(name, about);
   command->add_option("device", options.device, "block device or image")->required();
   if (!overwrites) return command;
-  command->add_flag("--force", options.force, "overwrite a known file system or partition table (never a mounted one)");
+  command->add_flag(
+      "--force", options.force,
+      "overwrite a file system, a partition table, a lunar volume or a file that is not empty (never what is "
+      "mounted)");
   command->add_option("--sector-bytes", options.sector_bytes)->check(CLI::IsMember({512, 4096}))->capture_default_str();
   return command;
 }
@@ -225,14 +238,12 @@ void add_prediction(CLI::App& app, Options& o) {
   command->add_option("--buffer-bytes", o.workload.buffer_bytes, "lunar's RAM")
       ->check(CLI::Range(std::size_t{LUNAR_BUFFER_BYTES_MIN(512)}, std::size_t{1} << 24))
       ->capture_default_str();
-  command->add_option("--rows-per-day", o.rows_per_day)->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--rows-per-day", o.rows_per_day)->check(positive)->capture_default_str();
   auto* terabytes = command->add_option("--endurance-tb", o.endurance_tb, "terabytes that may be written to the card")
-                        ->check(CLI::PositiveNumber);
-  auto* cycles = command->add_option("--cycles", o.cycles, "or erase cycles of its flash")
-                     ->check(CLI::PositiveNumber)
-                     ->excludes(terabytes);
-  auto* size =
-      command->add_option("--size-gb", o.size_gb, "size of the card, with --cycles")->check(CLI::PositiveNumber);
+                        ->check(positive);
+  auto* cycles =
+      command->add_option("--cycles", o.cycles, "or erase cycles of its flash")->check(positive)->excludes(terabytes);
+  auto* size = command->add_option("--size-gb", o.size_gb, "size of the card, with --cycles")->check(positive);
   cycles->needs(size), size->needs(cycles);
 }
 
@@ -259,8 +270,7 @@ int command(int argc, char** argv) {
   writing->add_option("--area-mib", options.area_mib, "how much of the device is written")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  writing->add_option("--seconds", options.seconds, "stop after this time (default: never)")
-      ->check(CLI::PositiveNumber);
+  writing->add_option("--seconds", options.seconds, "stop after this time (default: never)")->check(positive);
   writing->add_option("--seed", options.seed);
   add(app, "verify", "check what the power cut left; writes nothing", options, false)
       ->add_option("--note", options.note, "the file that write filled")

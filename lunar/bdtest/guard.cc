@@ -38,7 +38,7 @@ constexpr Signature signatures[] = {{"a GPT partition table", 512, "EFI PART"sv}
                                     {"a physical volume of LVM", 512, "LABELONE"sv},
                                     {"a CD image", 32769, "CD001"sv},
                                     {"a littlefs file system", 8, "littlefs"sv},
-                                    {"a lunar volume", 4, "LUNR"sv},
+                                    {lunar_volume, 4, "LUNR"sv},
                                     {"a partition table or a FAT file system", 510, "\x55\xaa"sv}};
 
 constexpr std::size_t examined_bytes = 68 * 1024;
@@ -92,6 +92,21 @@ std::string in_use(const std::string& path) {
   if (any_entry(folder + "/holders")) return "another device (LVM, RAID, encryption) lies on it";
   const auto partition = partition_mounted(folder);
   return !partition.empty() ? partition : held(path) ? "another program holds it" : "";
+}
+
+bool is_nonzero_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  std::vector<char> bytes(std::size_t{1} << 20);
+  std::uint64_t examined = 0;
+  do {
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    bytes.resize(static_cast<std::size_t>(file.gcount()));
+    if (std::ranges::any_of(bytes, [](char byte) { return byte != 0; })) return true;
+    examined += bytes.size();
+  } while (file);
+  return examined < static_cast<std::uint64_t>(status.st_size);  // the rest cannot be read
 }
 
 std::string contents_of(const lunar_config& device) {

@@ -18,7 +18,7 @@ const char* what_to_do(int error) {
     case LUNAR_E_TXN_FULL:
       return "split it, or use a volume with a larger log (`lunar --format --log 16M`)";
     case LUNAR_E_DEVICE:
-      return "the image may be truncated, or not an image";
+      return "the image may be truncated";
     case LUNAR_E_NO_VOLUME:
       return "`lunar --format` creates one; see `lunar --help`";
     case LUNAR_E_FAILED:

@@ -20,7 +20,7 @@ namespace shell {
 namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
-constexpr std::uint32_t examined_sectors = 16;
+constexpr std::uint64_t sectors_min = 128;
 
 std::string error_text(const std::string& path, int error) {
   return path + ": " +
@@ -49,15 +49,6 @@ bool make_image(const FormatOptions& options) {
   throw Failure(error_text(options.path, error));
 }
 
-bool any_data(const lunar_config& device) {
-  std::vector<std::uint8_t> bytes(device.sector_bytes);
-  for (std::uint32_t i = 0; i < std::min(examined_sectors, device.sector_count); ++i) {
-    if (device.read(&device, i, bytes.data(), 1) != 0) return true;
-    if (std::ranges::any_of(bytes, [](auto byte) { return byte != 0; })) return true;
-  }
-  return false;
-}
-
 class Opened {
  public:
   explicit Opened(const FormatOptions& options) : path_(options.path) {
@@ -81,6 +72,14 @@ class Opened {
     config.sector_count = static_cast<std::uint32_t>(wanted);
   }
 
+  // The size of the image, or of the sectors that the volume gets.
+  std::uint64_t image_bytes() const {
+    struct stat status {};
+    const bool is_image = fstat(posix_.descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    return is_image ? static_cast<std::uint64_t>(status.st_size)
+                    : std::uint64_t{config.sector_count} * config.sector_bytes;
+  }
+
   lunar_config config{};
 
  private:
@@ -92,7 +91,7 @@ std::string size_text(std::uint64_t bytes) {
   for (const auto& [unit, name] :
        {std::pair{std::uint64_t{1} << 30, "GiB"}, {std::uint64_t{1} << 20, "MiB"}, {std::uint64_t{1} << 10, "KiB"}})
     if (bytes >= unit) return fmt::format("{:.4g} {}", static_cast<double>(bytes) / static_cast<double>(unit), name);
-  return fmt::format("{} bytes", bytes);
+  return fmt::format(fmt::runtime(bytes == 1 ? "{} byte" : "{} bytes"), bytes);
 }
 
 std::string format_opened(const FormatOptions& options, bool made) {
@@ -101,7 +100,7 @@ std::string format_opened(const FormatOptions& options, bool made) {
   if (!made && !options.force) {
     const auto contents = bdtest::contents_of(config);
     if (!contents.empty()) throw Failure(options.path + ": there is " + contents + " on it; --force overwrites it");
-    if (any_data(config)) throw Failure(options.path + ": it is not empty; --force overwrites it");
+    if (bdtest::is_nonzero_file(options.path)) throw Failure(options.path + ": it is not empty; --force overwrites it");
   }
   if (!made && options.bytes != 0) opened.resize(options.bytes);
   std::vector<std::uint64_t> buffer(buffer_bytes / sizeof(std::uint64_t));
@@ -112,16 +111,20 @@ std::string format_opened(const FormatOptions& options, bool made) {
   config.seed = std::random_device{}();
   lunar db{};
   lunar_statistics stat{};
+  errno = 0;
   int error = lunar_format(&config);
   if (error == 0) error = lunar_mount(&db, &config);
   if (error == 0) error = lunar_stat(&db, &stat);
   if (error == 0) error = lunar_unmount(&db);
   if (error == LUNAR_E_DEVICE)
-    throw Failure(fmt::format("{}: {} are too few for a volume with its log; it needs 128 sectors", options.path,
-                              size_text(std::uint64_t{config.sector_count} * config.sector_bytes)));
+    throw Failure(fmt::format("{}: {} is too small; a volume has at least {}, and more with a large --log or --tables",
+                              options.path, size_text(opened.image_bytes()),
+                              size_text(std::uint64_t{sectors_min} * config.sector_bytes)));
   if (error == LUNAR_E_INVALID)
     throw Failure(options.path + ": --log or --tables does not fit the volume (a log has at least 64 sectors)");
-  if (error != 0) throw Failure(options.path + ": " + lunar_error_text(error));
+  if (error != 0)
+    throw Failure(options.path + ": " + lunar_error_text(error) +
+                  (error == LUNAR_E_IO && errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
   return fmt::format("{}: an empty volume of {}, sectors of {} bytes, {} for data, a log of {}, up to {} tables",
                      options.path, size_text(std::uint64_t{config.sector_count} * config.sector_bytes),
                      config.sector_bytes, size_text(stat.data_bytes), size_text(stat.log_bytes), stat.tables_max);

@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <cerrno>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "command.h"
@@ -16,6 +18,7 @@
 #include "interruption.h"
 #include "schema.h"
 #include "session.h"
+#include "standard_files.h"
 
 namespace shell {
 namespace {
@@ -44,12 +47,22 @@ Without a prompt the first error ends the run and rolls back an open transaction
 2 wrong usage, 130 Ctrl-C, 141 the reader of the output has ended. lunar/docs/SHELL.md has more, SQL.md the language.
 )help";
 
+// Replaces the name of a mode by its number, as CLI::CheckedTransformer does, but with a message that lists the names.
+const CLI::Validator mode_number(
+    [](std::string& name) {
+      static const std::map<std::string, lunar_mode> modes{{"none", LUNAR_MODE_NONE},
+                                                           {"disorder", LUNAR_MODE_DISORDER},
+                                                           {"metadata", LUNAR_MODE_METADATA},
+                                                           {"data", LUNAR_MODE_DATA},
+                                                           {"full", LUNAR_MODE_FULL}};
+      const auto mode = modes.find(CLI::detail::to_lower(name));
+      if (mode == modes.end()) return "expected none, disorder, metadata, data or full, found " + name;
+      name = std::to_string(mode->second);
+      return std::string();
+    },
+    "");
+
 void add_options(CLI::App& app, Options& o) {
-  static const std::map<std::string, lunar_mode> modes{{"none", LUNAR_MODE_NONE},
-                                                       {"disorder", LUNAR_MODE_DISORDER},
-                                                       {"metadata", LUNAR_MODE_METADATA},
-                                                       {"data", LUNAR_MODE_DATA},
-                                                       {"full", LUNAR_MODE_FULL}};
   app.add_option("image", o.volume.path, "an image file or a block device")->required()->type_name("IMAGE");
   app.add_option("statements", o.statements, "SQL or dot commands (default: from standard input)")->type_name("TEXT");
   app.add_option("-f,--file", o.files, "statements from a file, before those of the command line (- is standard input)")
@@ -57,7 +70,7 @@ void add_options(CLI::App& app, Options& o) {
       ->allow_extra_args(false);
   app.add_option("--mode", o.volume.mode,
                  "what a power cut may lose while this runs; not stored in the volume (default: full)")
-      ->transform(CLI::CheckedTransformer(modes, CLI::ignore_case).description(""))
+      ->transform(mode_number)
       ->type_name("none|disorder|metadata|data|full");
   app.add_option("--buffer", o.volume.buffer_bytes, "memory that buffers pages (default: 1M)")
       ->transform(CLI::AsSizeValue(false).description(""))
@@ -73,9 +86,11 @@ void add_options(CLI::App& app, Options& o) {
     return app.add_flag_callback(
         name, [&o, format] { o.output.format = format; }, help);
   };
-  add_format("--csv", Format::csv, "print results as CSV with a header");
-  add_format("--json", Format::json, "print results as JSON, one object per line");
-  add_format("--table", Format::table, "print results in columns");
+  auto* csv = add_format("--csv", Format::csv, "print results as CSV with a header");
+  auto* json = add_format("--json", Format::json, "print results as JSON, one object per line");
+  auto* table = add_format("--table", Format::table, "print results in columns");
+  csv->excludes(json)->excludes(table);
+  json->excludes(table);
   auto* make = app.add_flag("--format", o.make, "create an empty volume first")->group("Making a volume");
   const auto add = [&](CLI::Option* option) { option->needs(make)->group("Making a volume"); };
   add(app.add_option("--size", o.format.bytes, "size of the image: 64M, 2G")
@@ -87,7 +102,7 @@ void add_options(CLI::App& app, Options& o) {
           ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 31).description(""))
           ->type_name("BYTES"));
   add(app.add_option("--tables", o.format.tables_max, "maximum of tables and secondary indexes (default: 16)")
-          ->check(CLI::PositiveNumber.description(""))
+          ->check(CLI::Range(1, 65535).description(""))
           ->type_name("N"));
   add(app.add_flag("--force", o.format.force, "overwrite existing content (never a device in use)"));
 }
@@ -95,7 +110,7 @@ void add_options(CLI::App& app, Options& o) {
 void make_volume(Options& o) {
   o.format.path = o.volume.path;
   if (o.volume.sector_bytes != 0) o.format.sector_bytes = o.volume.sector_bytes;
-  fmt::print(stderr, "{}\n", format_volume(o.format));
+  print_error(format_volume(o.format) + "\n");
 }
 
 void work(const Options& o, Session& session) {
@@ -108,6 +123,8 @@ void work(const Options& o, Session& session) {
   session.interact(lines_of_terminal());
 }
 
+void complain(std::string_view message) { print_error(fmt::format("lunar: {}\n", message)); }
+
 // The exit code; what ended it early is on standard error.
 template <typename Work>
 int guarded(const Work& todo) {
@@ -117,10 +134,10 @@ int guarded(const Work& todo) {
   } catch (const OutputClosed&) {
     return output_closed;
   } catch (const Interrupted& interruption) {
-    fmt::print(stderr, "lunar: {}\n", interruption.what());
+    complain(interruption.what());
     return interrupted;
   } catch (const std::exception& failure) {
-    fmt::print(stderr, "lunar: {}\n", failure.what());
+    complain(failure.what());
     return failed;
   }
 }
@@ -141,11 +158,7 @@ int run(Options& o) {
   return code != succeeded ? code : closing;
 }
 
-}  // namespace
-}  // namespace shell
-
-int main(int argc, char** argv) {
-  using namespace shell;
+int command_line(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "bdtest") return bdtest::command(argc - 1, argv + 1);
   Options options;
   CLI::App app("Tables on a block device: SQL, import, export, check.", "lunar");
@@ -159,4 +172,16 @@ int main(int argc, char** argv) {
   }
   interruption::listen();
   return run(options);
+}
+
+}  // namespace
+}  // namespace shell
+
+int main(int argc, char** argv) {
+  using namespace shell;
+  occupy_closed_descriptors();
+  const int code = command_line(argc, argv);
+  if (code == asked_wrongly || flush_standard_output()) return code;
+  complain(std::string("standard output: ") + std::strerror(errno));
+  return failed;
 }

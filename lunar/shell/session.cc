@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "failure.h"
 #include "interruption.h"
+#include "standard_files.h"
 
 namespace shell {
 namespace {
@@ -91,7 +92,7 @@ void Session::interact(const Lines& lines) {
       continue;
     } catch (const Failure& failure) {
       const std::string_view text = failure.what();
-      fmt::print(stderr, "{}{}\n", text.empty() || interruption::pending() ? "" : "error: ", text);
+      print_error(fmt::format("{}{}\n", text.empty() || interruption::pending() ? "" : "error: ", text));
     }
     interruption::clear();
     script = Script();
@@ -103,7 +104,7 @@ void Session::interact(const Lines& lines) {
 void Session::recover() {
   if (lunar_sync(volume_.handle()) != LUNAR_E_FAILED) return;
   volume_.remount();
-  fmt::print(stderr, "The volume was mounted again; committed data is intact.\n");
+  print_error("The volume was mounted again; committed data is intact.\n");
 }
 
 void Session::read(const std::string& path) {

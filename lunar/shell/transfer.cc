@@ -16,6 +16,7 @@
 #include "failure.h"
 #include "interruption.h"
 #include "schema.h"
+#include "standard_files.h"
 #include "value_text.h"
 
 namespace shell {
@@ -30,7 +31,7 @@ class Progress {
  public:
   explicit Progress(const char* what) : what_(what) {}
   ~Progress() {
-    if (shown_) fmt::print(stderr, "\r\x1b[K");
+    if (shown_) print_error("\r\x1b[K");
   }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -40,7 +41,7 @@ class Progress {
     if (!terminal_ || now - last_ < std::chrono::milliseconds(200)) return;
     last_ = now;
     shown_ = true;
-    fmt::print(stderr, "\r{} rows {}", count, what_);
+    print_error(fmt::format("\r{} rows {}", count, what_));
   }
 
  private:
@@ -58,7 +59,8 @@ struct Record {
 class Import {
  public:
   Import(Volume& volume, const std::string& path, const std::string& table)
-      : volume_(volume), path_(path), table_(volume, table), file_(path) {
+      : volume_(volume), path_(path), table_(volume, table) {
+    file_.open(path);
     if (!file_) throw Failure(path + ": " + std::strerror(errno));
     if (struct stat status{}; stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
       throw Failure(path + ": it is a directory");

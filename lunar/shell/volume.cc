@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "failure.h"
+#include "guard.h"
 #include "interruption.h"
 
 namespace shell {
@@ -132,6 +133,8 @@ void Volume::mount() {
     const int second = lunar_mount(&db_, &device_->config);
     if (second != LUNAR_E_NO_VOLUME) error = second, options_ = other;
   }
+  if (error == LUNAR_E_DEVICE && bdtest::contents_of(device_->config) != bdtest::lunar_volume)
+    throw Failure(options_.path + ": not a lunar volume");
   if (error != 0) throw Failure(options_.path + ": " + explain(error));
   mounted_ = true;
 }

@@ -101,7 +101,39 @@ TEST_F(Sql, a_value_out_of_range_is_an_error_that_names_the_column_and_changes_n
   EXPECT_EQ(result("UPDATE readings SET n = n + 1"), "error: the value is out of range: n @ 0");
   EXPECT_EQ(result("SELECT id, n FROM readings"), "1 5|2 NULL|3 -128|4 127");
   EXPECT_EQ(result("INSERT INTO readings (n) VALUES (1)"), "error: may not be NULL: id @ 0");
-  EXPECT_EQ(result("INSERT INTO readings (id, n) VALUES (10, 'many')"), "error: has another type: n @ 0");
+  EXPECT_EQ(result("INSERT INTO readings (id, n) VALUES (10, 'many')"),
+            "error: the value has the wrong type for the column: n @ 0");
+  EXPECT_EQ(result("INSERT INTO readings (id, n) VALUES (10, 1.5)"),
+            "error: the value has the wrong type for the column: n @ 0");
+  EXPECT_EQ(result("INSERT INTO readings (id, n) VALUES (10, 1e30)"), "error: the value is out of range: n @ 0");
+}
+
+TEST_F(Sql, an_existing_key_or_name_is_in_the_message) {
+  EXPECT_EQ(result("INSERT INTO readings (id, ok) VALUES (-7, TRUE), (1, TRUE)"),
+            "error: a row with this key exists already: 1 @ 0");
+  EXPECT_EQ(result("INSERT INTO names VALUES ('o' , 1), ('one', 1)"),
+            "error: a row with this key exists already: one @ 0");
+  EXPECT_EQ(result("CREATE TABLE IF NOT EXISTS NAMES (x INT PRIMARY KEY)"), "");
+  EXPECT_EQ(result("CREATE TABLE NAMES (x INT PRIMARY KEY)"),
+            "error: a table or index of this name exists already: names @ 13");
+  ASSERT_EQ(database.all("CREATE TABLE blobs (b BLOB PRIMARY KEY); INSERT INTO blobs VALUES (X'00')"), 0);
+  EXPECT_EQ(result("INSERT INTO blobs VALUES (X'00')"), "error: a row with this key exists already:  @ 0");
+}
+
+TEST_F(Sql, a_limit_is_in_the_message) {
+  const auto repeated = [](int times, const std::string& text) {
+    std::string list;
+    for (int i = 0; i < times; ++i) list += (i > 0 ? "," : "") + text;
+    return list;
+  };
+  const auto expect = [&](const std::string& sql, const std::string& text) {
+    EXPECT_EQ(result(sql).substr(0, text.size()), text) << sql;
+  };
+  expect("SELECT " + repeated(255, "id") + " FROM readings", "error: SELECT has at most 254 results");
+  expect("SELECT " + repeated(65, "SUM(id)") + " FROM readings", "error: SELECT has at most 64 aggregates");
+  std::string columns = "k INT PRIMARY KEY";
+  for (int i = 0; i < 16; ++i) columns += ", c" + std::to_string(i) + " INT";
+  expect("CREATE TABLE wide (" + columns + ")", "error: a table has at most 16 columns");
 }
 
 TEST_F(Sql, delete_removes_the_rows_that_where_selects) {
@@ -236,11 +268,13 @@ TEST_F(Sql, indexes_are_created_and_dropped) {
                          "DROP INDEX By_n; DROP INDEX IF EXISTS by_n"),
             0);
   EXPECT_EQ(result("DROP INDEX by_n"), "error: no index has this name: by_n @ 11");
-  EXPECT_EQ(result("CREATE INDEX names ON names (n)"), "error: it exists already: names @ 13");
+  EXPECT_EQ(result("CREATE INDEX names ON names (n)"),
+            "error: a table or index of this name exists already: names @ 13");
   EXPECT_EQ(result("CREATE INDEX by_n ON nothing (n)"), "error: no table has this name: nothing @ 21");
   EXPECT_EQ(result("CREATE INDEX by_n ON names (x)"), "error: the table has no column of this name: x @ 28");
   ASSERT_EQ(database.run("CREATE INDEX by_n ON names (n)").error, 0);
-  EXPECT_EQ(result("CREATE INDEX By_N ON readings (n)"), "error: it exists already: by_n @ 13");
+  EXPECT_EQ(result("CREATE INDEX By_N ON readings (n)"),
+            "error: a table or index of this name exists already: by_n @ 13");
   ASSERT_EQ(database.run("BEGIN").error, 0);
   EXPECT_EQ(result("CREATE INDEX b ON names (n)"), "error: a transaction is open, or none is: b @ 13");
   ASSERT_EQ(database.all("DROP INDEX by_n; ROLLBACK"), 0);
@@ -285,9 +319,11 @@ TEST_F(Sql, an_error_names_the_token_and_its_position) {
   EXPECT_EQ(result("SELECT id FROM readings JOIN names"), "error: not expected here, or not in lunar's SQL: JOIN @ 24");
   EXPECT_EQ(result("SELECT id FROM readings WHERE id = 'a"),
             "error: no character of SQL, or a quote without its end: 'a @ 35");
-  EXPECT_EQ(result("MERGE INTO x"), "error: a statement cannot begin so: MERGE @ 0");
+  EXPECT_EQ(
+      result("MERGE INTO x"),
+      "error: expected SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, BEGIN, COMMIT, ROLLBACK, EXPLAIN: MERGE @ 0");
   EXPECT_EQ(result("SELECT id, COUNT(*) FROM readings"),
-            "error: beside aggregates stands the column of GROUP BY only: id @ 7");
+            "error: a column outside an aggregate must be the GROUP BY column: id @ 7");
 }
 
 TEST_F(Sql, tables_with_rings_are_created_and_dropped) {

@@ -97,9 +97,10 @@ def test_an_error_names_the_word_and_its_place(image: Path) -> None:
     assert text.splitlines()[1:] == ["   FROM 'ö' x;", "        ^^^"]
     assert complaint(image, "INSERT INTO readings VALUES (4, 'x', 1, NULL)") == 'lunar: may not be NULL: "ok"\n'
     twice = "INSERT INTO readings VALUES (1, 'x', 1, TRUE);"
+    wanted = 'lunar: standard input:2: a row with this key exists already: "1"\n'
     for ahead in ("SELECT id FROM readings;\n", "-- a comment\n", "SELECT id FROM readings; /* and\n", "\n"):
         end = "*/ " if "/*" in ahead else ""
-        assert complaint(image, stdin=ahead + end + twice) == "lunar: standard input:2: it exists already\n"
+        assert complaint(image, stdin=ahead + end + twice) == wanted
     far = complaint(image, "SELECT " + "id, " * 200 + "wheat, " + "id, " * 200 + "id FROM readings").splitlines()
     assert far[2].index("^") == far[1].index("wheat")
     assert max(map(len, far)) < 120
@@ -136,8 +137,10 @@ def test_an_image_is_made_and_never_overwritten_by_accident(tmp_path: Path) -> N
     empty = tmp_path / "empty.img"
     empty.write_bytes(bytes(1 << 20))
     run("--format", empty, READINGS)
-    assert "too few for a volume" in complaint("--format", "--size", "8K", tmp_path / "small.img")
-    assert not (tmp_path / "small.img").exists()
+    for size, given in (("8K", "8 KiB"), ("1", "1 byte")):
+        text = complaint("--format", "--size", size, tmp_path / "small.img")
+        assert f"{given} is too small; a volume has at least 64 KiB" in text
+        assert not (tmp_path / "small.img").exists()
     assert "--format" in complaint("--size", "1M", image, code=2)
 
 
@@ -147,6 +150,10 @@ def test_a_failed_open_is_reported_with_its_remedy(image: Path, tmp_path: Path) 
     zeros.write_bytes(bytes(1 << 20))
     assert "there is no lunar volume on the device; `lunar --format` creates one" in complaint(zeros, ".tables")
     assert "neither an image file nor a block device" in complaint(tmp_path, ".tables")
+    text = tmp_path / "text.md"
+    text.write_text("# A page\n" * 100)
+    assert complaint(text, ".tables") == f"lunar: {text}: not a lunar volume\n"
+    assert "none.csv: No such file or directory" in complaint(image, ".import none.csv readings")
     with image.open("r+b") as file:
         file.truncate(1 << 20)
     assert "smaller than the volume on it" in complaint(image, ".tables")
@@ -520,7 +527,12 @@ def test_help_and_version_are_reported(image: Path) -> None:
     assert re.fullmatch(r"lunar \d+\.\d+\.\d+\n", out("--version"))
     assert ".schema [TABLE]" in out(image, ".help")
     assert "--buffer" in complaint("--buffer", "1K", image, ".tables", code=2)
-    assert "--mode" in complaint("--mode", "safe", image, ".tables", code=2)
+    modes = "--mode: expected none, disorder, metadata, data or full, found safe\n"
+    assert complaint("--mode", "safe", image, ".tables", code=2).startswith(modes)
+    assert out("--mode", "NONE", image, ".stat").startswith("mode|none\n")
+    assert "--tables: Value 0 not in range 1 to 65535\n" in complaint("--format", "--tables", "0", image, code=2)
+    assert "--csv excludes --json" in complaint("--csv", "--json", image, ".tables", code=2)
+    assert "above 0, found 0" in complaint("bdtest", "predict", "--rows-per-day", "0", code=2)
     assert "IMAGE" in complaint(code=2).upper()
 
 
@@ -531,6 +543,54 @@ def test_the_device_tester_is_a_subcommand(tmp_path: Path) -> None:
     assert out("bdtest", "check", card).count("ok  ") >= 3
     assert "rows/s at most" in out("bdtest", "predict", "--row-bytes", "64", "--buffer-bytes", "2664")
     assert "lunar bdtest: " in complaint("bdtest", "check", tmp_path / "none.img")
+
+
+@pytest.mark.parametrize("content", [b"five\n", bytes(600) + b"x", bytes(600_000) + b"x"])
+@pytest.mark.parametrize("command", [("--format",), ("--format", "--size", "1M"), ("bdtest", "check"),
+                                     ("bdtest", "cost"), ("bdtest", "write", "--note", "-")])  # fmt: skip
+def test_a_file_that_is_not_empty_is_overwritten_only_with_force(
+    tmp_path: Path, content: bytes, command: tuple[str, ...]
+) -> None:
+    file = tmp_path / "thesis.txt"
+    file.write_bytes(content)
+    text = complaint(*command, file)
+    assert text.endswith("it is not empty; --force overwrites it\n") or "it has no sectors" in text
+    assert file.read_bytes() == content
+
+
+def test_the_device_tester_overwrites_a_file_with_force(tmp_path: Path) -> None:
+    card = tmp_path / "card.img"
+    card.write_bytes(bytes((4 << 20) - 1) + b"x")
+    assert out("bdtest", "check", "--force", card).count("ok  ") >= 3
+
+
+def with_closed(descriptors: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    closing = " ".join(f"{descriptor}>&-" for descriptor in descriptors)
+    command = ["bash", "-c", f'exec "$0" "$@" {closing}', LUNAR, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("descriptors", ["0", "1", "2", "01", "12", "012"])
+def test_a_closed_descriptor_is_never_the_image(image: Path, tmp_path: Path, descriptors: str) -> None:
+    before = out(image, "SELECT * FROM readings", ".check")
+    for statement in ("SELECT * FROM readings", "SELECT * FROM nothing", ".export readings /dev/stdout"):
+        with_closed(descriptors, image, statement)
+        assert out(image, "SELECT * FROM readings", ".check") == before
+    card = tmp_path / "card.img"
+    card.write_bytes(bytes(1 << 20))
+    with_closed(descriptors, "bdtest", "check", "--seed", "1", card)
+    assert b"ok  " not in card.read_bytes()
+
+
+def test_output_that_cannot_be_written_is_an_error(image: Path) -> None:
+    closed = with_closed("1", image, "SELECT * FROM readings")
+    assert (closed.returncode, closed.stderr) == (1, "lunar: standard output: Bad file descriptor\n")
+    for arguments in (["--help"], ["bdtest", "predict"], ["bdtest", "--help"], [image, ".tables"]):
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run([LUNAR, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (1, "lunar: standard output: No space left on device\n")
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run([LUNAR, image, "SELECT"], stderr=full, timeout=60).returncode == 1
 
 
 @pytest.mark.parametrize("name", ["SHELL.md", "GUIDE.md"])

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <vector>
@@ -47,6 +48,20 @@ TEST(Guard, keeps_a_mounted_device) {
     return;
   }
   GTEST_SKIP() << "no block device is mounted here";
+}
+
+TEST(Guard, knows_a_file_that_is_not_empty) {
+  const std::string path = testing::TempDir() + "guarded";
+  const auto with_bytes = [&](std::size_t zeros, const std::string& rest) {
+    std::ofstream(path) << std::string(zeros, '\0') << rest;
+    return bdtest::is_nonzero_file(path);
+  };
+  EXPECT_FALSE(with_bytes(0, ""));
+  EXPECT_FALSE(with_bytes(3000000, ""));
+  EXPECT_TRUE(with_bytes(0, "x"));
+  EXPECT_TRUE(with_bytes(3000000, "x"));
+  std::remove(path.c_str());
+  EXPECT_FALSE(bdtest::is_nonzero_file(path));
 }
 
 TEST(Guard, has_nothing_against_a_file) { EXPECT_EQ(bdtest::in_use("/etc/hostname"), ""); }

@@ -343,6 +343,10 @@ void ln_sql_convert(uint8_t type, struct lunar_value* value) {
   }
 }
 
+static int is_beyond_integers(const struct lunar_value* v) {
+  return v->type == LUNAR_REAL && !(v->as.real >= -9223372036854775808.0 && v->as.real < 9223372036854775808.0);
+}
+
 int ln_sql_store_as(struct lunar_statement* s, uint8_t column, struct lunar_value* value) {
   LUNAR_ASSERT(column < s->table.column_count);
   const uint8_t type = s->table.types[column];
@@ -353,7 +357,7 @@ int ln_sql_store_as(struct lunar_statement* s, uint8_t column, struct lunar_valu
   enum ln_complaint why = LN_C_OTHER_TYPE;
   if (value->type == LUNAR_NULL)
     why = LN_C_NULL;
-  else if (value->type == (type < LUNAR_REAL ? LUNAR_INT64 : type))
+  else if (value->type == (type < LUNAR_REAL ? LUNAR_INT64 : type) || (type < LUNAR_REAL && is_beyond_integers(value)))
     why = LN_C_RANGE;
   return ln_sql_complain(s, error, why, s->columns[column].name, strlen(s->columns[column].name));
 }

@@ -278,7 +278,7 @@ static struct ln_expr* aggregate(struct parser* p, uint8_t function) {
   e->function = function;
   e->number = s->aggregate_count;
   e->height = (uint8_t)(1 + (e->left ? e->left->height : 0));
-  if (s->aggregate_count == 64) here(p, LN_C_TOO_MANY);
+  if (s->aggregate_count == 64) here(p, LN_C_AGGREGATES);
   s->aggregate_count++;
   p->aggregates_end = append(p, p->aggregates_end, e);
   expect(p, ')');
@@ -320,27 +320,27 @@ static struct ln_expr* primary(struct parser* p) {
 }
 
 /* token, level, resulting operation */
-static const uint8_t signs[][3] = {
+static const uint8_t binary_operators[][3] = {
     {LN_K_OR, 1, LN_X_OR},   {LN_K_AND, 2, LN_X_AND}, {'=', 4, LN_X_EQ},         {LN_T_NE, 4, LN_X_NE},
     {LN_K_IS, 4, LN_X_IS},   {LN_K_IN, 4, LN_X_IN},   {LN_K_LIKE, 4, LN_X_LIKE}, {LN_K_BETWEEN, 4, LN_X_AND},
     {LN_K_NOT, 4, LN_X_NOT}, {'<', 5, LN_X_LT},       {'>', 5, LN_X_GT},         {LN_T_LE, 5, LN_X_LE},
     {LN_T_GE, 5, LN_X_GE},   {'+', 6, LN_X_SUM},      {'-', 6, LN_X_SUM},        {0, 0, 0}};
 
-static const uint8_t* sign_of(const struct parser* p) {
-  const uint8_t* found = signs[0];
-  while (found[0] && !is(p, found[0])) found += sizeof signs[0];
+static const uint8_t* binary_operator(const struct parser* p) {
+  const uint8_t* found = binary_operators[0];
+  while (found[0] && !is(p, found[0])) found += sizeof binary_operators[0];
   return found;
 }
 
-static struct ln_expr* comparison(struct parser* p, struct ln_expr* left, const uint8_t* sign) {
+static struct ln_expr* comparison(struct parser* p, struct ln_expr* left, const uint8_t* op) {
   struct ln_expr* e;
-  int not = sign[0] == LN_K_NOT;
+  int not = op[0] == LN_K_NOT;
   if (not ) {
-    sign = sign_of(p);
-    if (sign[2] != LN_X_IN && sign[2] != LN_X_LIKE && sign[0] != LN_K_BETWEEN) unexpected(p);
+    op = binary_operator(p);
+    if (op[2] != LN_X_IN && op[2] != LN_X_LIKE && op[0] != LN_K_BETWEEN) unexpected(p);
     next(p);
   }
-  if (sign[2] == LN_X_IN) {
+  if (op[2] == LN_X_IN) {
     e = node(p, LN_X_IN, left, NULL);
     expect(p, '(');
     if (!is(p, ')')) list(p, &e->right);
@@ -348,9 +348,9 @@ static struct ln_expr* comparison(struct parser* p, struct ln_expr* left, const 
       if (l->height >= e->height) e->height = (uint8_t)(l->height + 1);
     expect(p, ')');
   } else {
-    if (sign[2] == LN_X_IS) not = accept(p, LN_K_NOT);
-    const int between = sign[0] == LN_K_BETWEEN;
-    e = node(p, between ? LN_X_GE : (enum ln_op)sign[2], left, expression(p, (uint8_t)(sign[1] + 1)));
+    if (op[2] == LN_X_IS) not = accept(p, LN_K_NOT);
+    const int between = op[0] == LN_K_BETWEEN;
+    e = node(p, between ? LN_X_GE : (enum ln_op)op[2], left, expression(p, (uint8_t)(op[1] + 1)));
     if (between) {
       expect(p, LN_K_AND);
       left = node(p, LN_X_LE, left, expression(p, 5));
@@ -360,23 +360,23 @@ static struct ln_expr* comparison(struct parser* p, struct ln_expr* left, const 
   return not ? node(p, LN_X_NOT, e, NULL) : e;
 }
 
-/* Operators of at least this level. Terms of the same sign are one chain. */
+/* Operators of at least this level. Terms of the same operator are one chain. */
 static struct ln_expr* expression(struct parser* p, uint8_t level) {
   if (++p->nesting > 3 * LN_SQL_NESTING) here(p, LN_C_DEEP);
   struct ln_expr *e = primary(p), *last = NULL;
-  for (const uint8_t* sign; (sign = sign_of(p))[0] && sign[1] >= level;) {
+  for (const uint8_t* op; (op = binary_operator(p))[0] && op[1] >= level;) {
     const int minus = is(p, '-');
     next(p);
-    if (sign[1] == 4 || sign[1] == 5) {
-      e = comparison(p, e, sign);
+    if (op[1] == 4 || op[1] == 5) {
+      e = comparison(p, e, op);
       last = NULL;
       continue;
     }
-    struct ln_expr* term = node(p, minus ? LN_X_MINUS : LN_X_LINK, expression(p, (uint8_t)(sign[1] + 1)), NULL);
-    if (last && e->op == sign[2])
+    struct ln_expr* term = node(p, minus ? LN_X_MINUS : LN_X_LINK, expression(p, (uint8_t)(op[1] + 1)), NULL);
+    if (last && e->op == op[2])
       last->right = term;
     else
-      e = node(p, (enum ln_op)sign[2], e, term);
+      e = node(p, (enum ln_op)op[2], e, term);
     if (term->height >= e->height) e->height = (uint8_t)(term->height + 1);
     if (e->height > 2 * LN_SQL_NESTING) here(p, LN_C_DEEP);
     last = term;
@@ -426,7 +426,7 @@ static void output(struct parser* p, struct ln_expr*** to, struct ln_expr* e, co
   struct ln_expr** link = *to;
   *to = append(p, link, e);
   (*link)->name = called;
-  if (++p->s->output_count == 255) here(p, LN_C_TOO_MANY);
+  if (++p->s->output_count == 255) here(p, LN_C_RESULTS);
 }
 
 static void outputs(struct parser* p) {
@@ -634,7 +634,7 @@ static void columns(struct parser* p, struct lunar_schema* schema) {
     const char* at = p->token.text;
     struct lunar_column* c = &schema->columns[schema->column_count];
     if (keys > 1 || schema->column_count == LUNAR_COLUMNS_MAX) {
-      here(p, LN_C_TOO_MANY);
+      here(p, LN_C_COLUMNS);
       return;
     }
     name(p, c->name);
@@ -667,9 +667,10 @@ static void if_exists(struct parser* p, int not ) {
   p->s->tolerant = 1;
 }
 
-static void index_name(struct parser* p) {
+/* A name that the error of a step may be about. */
+static void name_with_position(struct parser* p, char* to) {
   p->s->position = (uint32_t)(p->token.text - p->sql);
-  name(p, p->s->index);
+  name(p, to);
 }
 
 static void create(struct parser* p) {
@@ -680,7 +681,7 @@ static void create(struct parser* p) {
     if (!schema) return;
     schema->index = LUNAR_WITH_TREE ? LUNAR_INDEX_TREE : LUNAR_INDEX_HASH;
     if_exists(p, 1);
-    name(p, s->name);
+    name_with_position(p, s->name);
     expect(p, '(');
     columns(p, schema);
     expect(p, ')');
@@ -693,7 +694,7 @@ static void create(struct parser* p) {
   expect(p, LN_K_INDEX);
   s->access = LUNAR_WITH_TREE ? LUNAR_INDEX_TREE : LUNAR_INDEX_HASH;
   if_exists(p, 1);
-  index_name(p);
+  name_with_position(p, s->index);
   expect(p, LN_K_ON);
   table(p);
   expect(p, '(');
@@ -713,7 +714,7 @@ static void drop(struct parser* p) {
   if (table)
     name(p, s->name);
   else
-    index_name(p);
+    name_with_position(p, s->index);
 }
 
 static void statement(struct parser* p) {

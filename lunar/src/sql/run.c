@@ -143,6 +143,14 @@ static int change_end(struct lunar_statement* s, int error) {
   return failed ? failed : error;
 }
 
+/* The message has the key, unless it is a BLOB. */
+static int complain_of_key(struct lunar_statement* s) {
+  struct lunar_value* key = &s->row[s->table.key];
+  LUNAR_ASSERT(key->type != LUNAR_NULL);
+  if (key->type == LUNAR_INT64) ln_sql_to_text(key, s->bound_bytes[0]);
+  return ln_sql_complain(s, LUNAR_E_EXISTS, LN_C_KEY_EXISTS, key->as.data, key->type == LUNAR_TEXT ? key->bytes : 0);
+}
+
 static int insert(struct lunar_statement* s) {
   LUNAR_ASSERT(s->kind == LN_S_INSERT && s->rows);
   for (const struct ln_expr* r = s->rows; r; r = r->right) {
@@ -150,7 +158,8 @@ static int insert(struct lunar_statement* s) {
     for (const struct ln_expr* l = r->left; l; l = l->right) LN_TRY(ln_sql_eval(s, l->left, &s->row[l->number]));
     for (uint8_t i = 0; i < s->table.column_count; i++) LN_TRY(ln_sql_store_as(s, i, &s->row[i]));
     LN_TRY(change(s, s->rows->right != NULL));
-    LN_TRY(lunar_insert(&s->table, s->row));
+    const int error = lunar_insert(&s->table, s->row);
+    if (error) return error == LUNAR_E_EXISTS ? complain_of_key(s) : error;
     s->dirty = 1;
     s->changes++;
   }
@@ -193,11 +202,20 @@ static int update_or_delete(struct lunar_statement* s) {
 
 /* --- tables --- */
 
+/* For an error that is about the name in the statement. */
+static int complain_of_name(struct lunar_statement* s, int error, enum ln_complaint complaint, const char* name) {
+  ln_sql_complain(s, error, error == LUNAR_E_EXISTS ? LN_C_NAME_EXISTS : complaint, name, strlen(name));
+  s->message.position = s->position;
+  return error;
+}
+
 static int create_table(struct lunar_statement* s) {
-  const int error = ln_sql_open(s, &s->table);
-  if (error == LUNAR_E_NO_TABLE) return lunar_table_create(s->db, s->name, s->schema);
-  LN_TRY(error);
-  return s->tolerant ? 0 : LUNAR_E_EXISTS;
+  int error = ln_sql_open(s, &s->table);
+  if (!error)
+    error = s->tolerant ? 0 : LUNAR_E_EXISTS;
+  else if (error == LUNAR_E_NO_TABLE)
+    error = lunar_table_create(s->db, s->name, s->schema);
+  return error == LUNAR_E_EXISTS ? complain_of_name(s, error, LN_C_NONE, s->name) : error;
 }
 
 static int drop_table(struct lunar_statement* s) {
@@ -252,13 +270,10 @@ static int create_index(const struct lunar_statement* s) {
 static int drop_index(const struct lunar_statement* s) { return create_index(s); }
 #endif
 
-/* The index's name and its place go with the error. */
 static int create_or_drop_index(struct lunar_statement* s) {
   const int creates = s->kind == LN_S_CREATE_INDEX, error = creates ? create_index(s) : drop_index(s);
   if (!error) return 0;
-  ln_sql_complain(s, error, error == LUNAR_E_NO_TABLE && !creates ? LN_C_INDEX : LN_C_NONE, s->index, strlen(s->index));
-  s->message.position = s->position;
-  return error;
+  return complain_of_name(s, error, error == LUNAR_E_NO_TABLE && !creates ? LN_C_INDEX : LN_C_NONE, s->index);
 }
 
 /* The table may have been dropped, and created again, since the statement was prepared. */

@@ -22,8 +22,9 @@
 #define LN_WORDS(text) ""
 #endif
 
-/* Keywords that are never names; then those that may be, first some in the order of enum lunar_ring, enum lunar_index
- * and of the functions. Types: in the order of column_type's list. */
+/* Keywords that are never names; then those that may be. ROWS to AGE are in the order of enum lunar_ring, HASH and TREE
+ * in that of enum lunar_index, and COUNT to MAX are the functions: append after MAX. Types: in the order of
+ * column_type's list. */
 /* clang-format off */
 #define LN_RESERVED(X) \
   X(AND) X(AS) X(BETWEEN) X(CREATE) X(DELETE) X(DROP) X(FALSE) X(FROM) X(GROUP) X(IN) X(INDEX) X(INSERT) X(INTO) \
@@ -77,28 +78,32 @@ _Static_assert(LN_K_TREE == LN_K_HASH + 1 && LUNAR_INDEX_HASH == 0 && LUNAR_INDE
   X(DEEP, "nested too deeply") \
   X(BLOB, "X'...' has pairs of hexadecimal digits") \
   X(PARAMETER, "parameters have numbers from 1 to 255") \
-  X(NO_COLUMN, "a column cannot stand here; text has single quotes") \
-  X(NO_AGGREGATE, "an aggregate cannot stand here") \
+  X(NO_COLUMN, "a column is not allowed here; text has single quotes") \
+  X(NO_AGGREGATE, "an aggregate is not allowed here") \
   X(NUMBERS, "SUM and AVG take numbers") \
-  X(TOO_MANY, "too many of them") \
+  X(AGGREGATES, "SELECT has at most 64 aggregates") \
+  X(RESULTS, "SELECT has at most 254 results") \
+  X(COLUMNS, "a table has at most 16 columns") \
   X(ORDER, "ORDER BY takes 1 to 16 columns; with GROUP BY its column only") \
   X(FROM, "SELECT needs FROM and a table") \
-  X(BARE, "beside aggregates stands the column of GROUP BY only") \
-  X(TWICE, "this column stands there twice") \
-  X(VALUES, "there are as many values as columns") \
+  X(BARE, "a column outside an aggregate must be the GROUP BY column") \
+  X(TWICE, "this column is named twice") \
+  X(VALUES, "INSERT needs one value for each column") \
   X(SET_KEY, "the primary key cannot be set: delete the row, insert another") \
   X(TYPE, "a type is expected: INTEGER, INT8 to INT64, REAL, TEXT, BLOB, BOOLEAN") \
   X(KEYS, "a table has one PRIMARY KEY, of one column") \
   X(RING, "a RING's limit is a whole number of at least 1") \
   X(KEY_TYPE, "a PRIMARY KEY is an integer, TEXT or BLOB") \
   X(EXPLAIN, "EXPLAIN takes SELECT, UPDATE and DELETE") \
-  X(BEGIN, "a statement cannot begin so") \
+  X(BEGIN, "expected SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, BEGIN, COMMIT, ROLLBACK, EXPLAIN") \
   X(NULL, "may not be NULL") \
   X(RANGE, "the value is out of range") \
-  X(OTHER_TYPE, "has another type") \
+  X(OTHER_TYPE, "the value has the wrong type for the column") \
   X(SUM, "the sum is larger than a 64-bit integer") \
   X(WHOLE, "LIMIT and OFFSET take a whole number") \
-  X(INDEX, "no index has this name")
+  X(INDEX, "no index has this name") \
+  X(KEY_EXISTS, "a row with this key exists already") \
+  X(NAME_EXISTS, "a table or index of this name exists already")
 /* clang-format on */
 #define LN_COMPLAINT_NAME(name, text) LN_C_##name,
 enum ln_complaint { LN_COMPLAINTS(LN_COMPLAINT_NAME) };
@@ -217,7 +222,7 @@ struct lunar_statement {
   struct ln_batch batch;
   struct lunar_cursor cursor;
   uint64_t left, skip, changes;
-  uint32_t position; /* of the index's name */
+  uint32_t position; /* of the name that CREATE or DROP INDEX has, or CREATE TABLE */
   char bound_bytes[2][LN_SQL_DECIMAL_BYTES];
   char name[LUNAR_NAME_MAX + 1];
   char index[LUNAR_NAME_MAX + 1]; /* the index of the access path; empty: by the key, or in the order of the blocks */

@@ -1,0 +1,25 @@
+#include "standard_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+namespace shell {
+
+void occupy_closed_descriptors() {
+  // open takes the lowest free descriptor. The access modes make a read of 0 and a write to 1 fail.
+  for (const auto& [descriptor, access] :
+       {std::pair{STDIN_FILENO, O_WRONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_WRONLY}})
+    if (fcntl(descriptor, F_GETFD) < 0) (void)open("/dev/null", access);
+}
+
+bool flush_standard_output() {
+  std::cout.flush();
+  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+}
+
+void print_error(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stderr); }
+
+}  // namespace shell
