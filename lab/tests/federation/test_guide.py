@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -129,13 +130,24 @@ def test_messages_that_it_explains_exist() -> None:
     files = [file for folder in folders for file in (ROOT / "eco" / folder).rglob("*.cc")]
     sources = re.sub(r'"\s*"', "", "".join(file.read_text() for file in files))
     table = GUIDE[GUIDE.index("## Troubleshooting") :]
-    rows = [row for row in table.splitlines() if row.startswith("| ") and not row.startswith("| said")]
+    rows = [row for row in table.splitlines() if row.startswith("| ") and not row.startswith("| message")]
     assert len(rows) >= 10
     for row in rows:
         for message in re.findall(r"`([^`]{12,})`", row.split("|")[1]):
             parts = re.split(r"/[\w./]+|[\d.]+:\d+|\b\d+\b|[(){}]|: |, ", message)
             known = [part for part in parts if len(part.strip()) >= 10 and part.strip() in sources]
             assert message in ELSEWHERE or known, message
+
+
+def test_its_outputs_are_of_its_configuration_and_of_one_master() -> None:
+    """edge-1 has the watts of the configuration; the server with the star decides."""
+    power = tomllib.loads(block("/etc/ecod.toml"))["power"]
+    (busy_w,) = re.findall(r"^edge-1 .*? ([\d.]+) W  modelled", GUIDE, re.MULTILINE)
+    (idle_w,) = re.findall(r"^edge-1 .*?bit/s +([\d.]+) W ", GUIDE, re.MULTILINE)
+    assert (float(busy_w), float(idle_w)) == (power["busy_core_w"], power["idle_w"])  # nothing runs yet
+    (named,) = re.findall(r"master (edge-\d), epoch", GUIDE)
+    (starred,) = re.findall(r"^(edge-\d) \*", GUIDE, re.MULTILINE)
+    assert {named, starred} == set(re.findall(r"^\d\d:\d\d:.* (edge-\d)  (?:edge-\d:|no stall)", GUIDE, re.MULTILINE))
 
 
 @built
