@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from doc_commands import ROOT, help_of, pages, printed_by
 
 from edgejoule.cli import common
+from edgejoule.cli.main import main
+from edgejoule.clocks import marker
 from edgejoule.dictionary.responses import RESPONSES, is_latency
 from edgejoule.experiment.model import json_schema
 
@@ -182,7 +185,37 @@ def test_the_guide_and_the_readme_state_the_same_stack_and_rom() -> None:
     )
 
 
+def test_the_basic_builds_ram_and_rom_are_the_same_on_all_pages() -> None:
+    """The README's RAM includes the stack, the bench's does not."""
+    readme, bench = read("lunar/README.md"), read("lunar/bench/README.md")
+    ((ram, rom, stack),) = re.findall(
+        r"\| RAM \| ([\d,]+) bytes on RV64.*?\| ROM \| ([\d.]+) KB basic.*?At most ([\d,]+) bytes on RV64",
+        readme,
+        re.DOTALL,
+    )
+    (objects,) = re.findall(r"basic build ([\d.]+),", read("lunar/docs/DESIGN.md"))
+    without_stack = int(ram.replace(",", "")) - int(stack.replace(",", ""))
+    assert f"| lunar basic | {objects}, {rom} | {without_stack:,}: handle, table, buffer |" in bench
+
+
 # lab.
+
+
+def test_the_page_on_energy_has_the_times_of_a_marker() -> None:
+    (burst, pattern, quiet) = re.findall(
+        r"A burst lasts ([\d.]+) s: the pattern of ([\d.]+) s and ([\d.]+) s of\s+quiet on either side",
+        read("docs/explanation/energy.md"),
+    )[0]
+    times = (marker.BURST_S, len(marker.CHIPS) * marker.CHIP_S, marker.QUIET_S)
+    assert (burst, pattern, quiet) == tuple(f"{seconds:.1f}" for seconds in times)
+    said = CliRunner().invoke(main, ["clock", "mark", "--help"]).output
+    assert f"for {pattern} s in a known pattern" in re.sub(r"\s+", " ", said)
+
+
+def test_pages_and_help_name_the_same_minutes_for_make_demo() -> None:
+    (minutes,) = re.findall(r"make demo .*then (\w+) minutes", read("README.md"))
+    assert f"about {minutes} minutes" in read("experiments/first-look/README.md")
+    assert f"({minutes} minutes after the build)" in read("Makefile")
 
 
 def test_the_dictionary_has_the_unit_of_every_response() -> None:
