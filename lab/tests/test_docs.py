@@ -110,6 +110,30 @@ def faults(root: Path) -> list[str]:
     ]
 
 
+def dead_names(root: Path, files: set[str]) -> list[str]:
+    """Names of code in backticks of docs/where.md that no file named below the same heading has as a word."""
+    dead = []
+    for section in re.split(r"^#+ ", FENCE.sub("", (root / WHERE).read_text()), flags=re.MULTILINE)[2:]:
+        codes = CODE.findall(section)
+        named = {path for code in codes for path in (code, f"{code}__init__.py") if path in files}
+        words = {word for path in named for word in re.findall(r"\w+", (root / path).read_text())}
+        for name in codes:
+            if re.fullmatch(r"\w*[A-Za-z]\w*", name) and not name.endswith("NAME") and name not in words | files:
+                dead.append(f"{WHERE}, {section.splitlines()[0]}: {name}")
+    return dead
+
+
+def test_names_of_code_in_where_exist() -> None:
+    assert dead_names(ROOT, set(source_files(ROOT))) == []
+
+
+def test_a_dead_name_in_where_is_a_fault(tree: Path) -> None:
+    (tree / "src/a.c").write_text("int main(void);\n")
+    page = "# Where\n\n## src\n\n### A meter\n\n1. `main`, `gone` in `src/a.c`; `LN_X_NAME`.\n"
+    (tree / WHERE).write_text(page)
+    assert dead_names(tree, set(source_files(tree))) == ["docs/where.md, A meter: gone"]
+
+
 def test_what_pages_of_this_repository_name_exists() -> None:
     assert faults(ROOT) == []
 
