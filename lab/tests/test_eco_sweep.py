@@ -310,6 +310,13 @@ def test_a_scheduler_that_does_not_answer_is_reported(monkeypatch: pytest.Monkey
         pass
 
 
+def test_a_simulator_that_is_no_program_is_refused_with_the_plan_too(folder: Path) -> None:
+    for program in (folder / "none", folder):
+        refused = command(folder, "--dry-run", "--eco-sim", str(program))
+        assert refused.exit_code == 2
+        assert f"--eco-sim {program}" in refused.output
+
+
 def test_a_scheduler_needs_dask_and_this_machine_does_not(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     refused = command(folder, "--scheduler", "tcp://127.0.0.1:1")

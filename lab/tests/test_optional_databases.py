@@ -16,6 +16,7 @@ import pytest
 from command_line import edgejoule
 
 import edgejoule as api
+from edgejoule.database_servers import jvm
 from edgejoule.databases import driver
 from edgejoule.experiment.read import load_spec
 from edgejoule.store import Store
@@ -240,3 +241,8 @@ def test_the_key_does_not_change_what_is_measured(tmp_path: Path) -> None:
         path.write_text(SPEC.replace("[databases.leveldb]\noptional = true\n", table))
         specs.append(load_spec(path))
     assert len({spec.digest() for spec in specs}) == 1
+
+
+def test_missing_jars_are_reported_in_the_source_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EDGEJOULE_SERVERS", raising=False)
+    assert jvm.jars("no-server") == Path(__file__).parents[2] / "build/servers/no-server/lib"

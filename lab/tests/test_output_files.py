@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -106,10 +107,58 @@ def test_signs_that_an_encoding_lacks_are_written_plain(folder: Path) -> None:
     assert done.stdout.isascii()
 
 
+def in_shell(folder: Path, call: str) -> subprocess.CompletedProcess[str]:
+    program = f"{sys.executable} -c 'from edgejoule.cli.main import main; main()'"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(
+        ["bash", "-c", call.replace("edgejoule", program)], cwd=folder, env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
-def test_closed_standard_streams_are_no_error(folder: Path, closed: str) -> None:
-    command = f"exec {sys.executable} -c 'from edgejoule.cli.main import main; main()' list --store s.db {closed}"
-    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+def test_closed_standard_streams_are_no_error_where_no_result_is_lost(folder: Path) -> None:
+    done = in_shell(folder, "edgejoule list --store s.db 2>&-")
     assert (done.returncode, done.stderr) == (0, "")
-    assert bool(done.stdout) == (closed == "2>&-")
+    assert done.stdout
+    assert in_shell(folder, "edgejoule export --store s.db -o runs.csv <&- >&- 2>&-").returncode == 0
+    assert (folder / "runs.csv").stat().st_size > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["--help", "list --store s.db", "export --store s.db", "show --store s.db"])
+def test_a_lost_result_is_an_error(folder: Path, command: str) -> None:
+    closed = in_shell(folder, f"edgejoule {command} >&-")
+    assert (closed.returncode, closed.stderr.count("\n")) == (1, 1)
+    assert "standard output is closed" in closed.stderr
+    assert in_shell(folder, f"edgejoule {command} >&- 2>&- <&-").returncode == 1
+    full = in_shell(folder, f"edgejoule {command} > /dev/full")
+    assert (full.returncode, full.stderr) == (1, "edgejoule: no space left on the device\n")
+    left = in_shell(folder, f"edgejoule {command} | true; exit ${{PIPESTATUS[0]}}")
+    assert (left.returncode, left.stderr) == (141, "")
+
+
+@pytest.mark.slow
+def test_an_interrupt_while_modules_are_imported_is_one_line(folder: Path) -> None:
+    code = "import os, signal, edgejoule.cli; os.kill(os.getpid(), signal.SIGINT); import edgejoule.cli.main"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "edgejoule: interrupted\n")
+
+
+@pytest.mark.parametrize("forms", [("--csv", "--jsonl"), ("--csv", "--samples", "--jsonl"), ("--events", "--csv")])
+def test_only_one_form_of_an_export_can_be_given(folder: Path, forms: tuple[str, ...]) -> None:
+    done = edgejoule(folder, "export", "--store", "s.db", *forms)
+    assert done.returncode == 2
+    assert "expected one of them" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_dash_is_standard_output_or_refused(folder: Path) -> None:
+    done = edgejoule(folder, "export", "--store", "s.db", "--csv", "-o", "-")
+    assert done.returncode == 0
+    assert done.stdout.startswith("run,block,")
+    assert edgejoule(folder, "report", "--store", "s.db", "-o", "-").returncode == 2
+    assert not (folder / "-").exists()

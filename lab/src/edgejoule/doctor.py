@@ -194,9 +194,9 @@ def _meter() -> Iterator[Fact]:
 
 def _advice(e: Examination) -> Iterator[str]:
     if e.value("virtual_machine"):
-        yield "a virtual machine's figures depend on what its host does besides: measure on the machine itself"
+        yield "a virtual machine's figures depend on its host's other load: measure on the machine itself"
     if (busy := e.value("busy_share")) is not None and busy > _BUSY_SHARE_MAX:
-        yield f"other programs use {busy:.0%} of the processor: stop them, for their energy is measured too"
+        yield f"other programs use {busy:.0%} of the processor: stop them; their energy is measured too"
     governor = e.value("governor")
     if governor not in (None, "performance", "powersave"):
         yield f"the governor {governor} changes the frequency with the load: cpupower frequency-set -g performance"

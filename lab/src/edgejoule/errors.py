@@ -64,6 +64,12 @@ class StoreError(EdgejouleError):
     """The store cannot be read or written (path, permission, full disk, another format)."""
 
 
+class NoStoreError(StoreError):
+    """There is no file of that name, or it is no store."""
+
+    exit_code = 2
+
+
 class BusyError(EdgejouleError):
     """Another study is running in this folder."""
 

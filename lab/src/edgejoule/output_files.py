@@ -14,9 +14,11 @@ _SQLITE = b"SQLite format 3\0"
 
 
 def check_output(option: str, file: Path, *inputs: Path) -> None:
-    """Raises UsageError if the file must not be written: its folder does not exist (a misspelt path makes none), it is
-    one of the command's inputs, or it is an SQLite database, such as a store.
+    """Raises UsageError if the file must not be written: it is named -, its folder does not exist (a misspelt path
+    makes none), it is one of the command's inputs, or it is an SQLite database, such as a store.
     """
+    if str(file) == "-":
+        raise UsageError(f"{option} -: this command writes no such file to standard output; name a file")
     if not file.parent.is_dir():
         raise UsageError(f"{option} {file}: no folder {file.parent}; make it: mkdir -p {shlex.quote(str(file.parent))}")
     for source in inputs:

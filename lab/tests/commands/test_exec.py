@@ -285,6 +285,10 @@ def test_resume_reports_what_differs_from_the_unfinished_experiment(tmp_path: Pa
     assert code == 2
     assert "the unfinished experiment 1 (0 of 2 runs finished, 1 failed) differs in design.replications" in message
     assert "(2 there, 3 here)" in message
+    _, message = refused(tmp_path, "-r", "2", "--resume", "--", "true")
+    assert (
+        "the latest unfinished experiment (1, 0 of 2 runs finished, 1 failed) is of another command: 'false'" in message
+    )
     measured(tmp_path, "-r", "1", "--", "sleep", "0.05")
     _, message = refused(tmp_path, "-r", "1", "--resume", "--", "sleep", "0.05")
     assert "nothing to resume: experiment 2 of this spec is finished" in message

@@ -16,6 +16,11 @@ from edgejoule.store import ResponseValue, Run
 ENERGY = "energy_per_op_uj"
 
 
+def experiment(name="reads", sequential=None):
+    spec = SimpleNamespace(design=SimpleNamespace(sequential=sequential))
+    return SimpleNamespace(name=name, spec=spec, environment={})
+
+
 def findings_of(make_store, **fields) -> Findings:
     with make_store(method="counted", **fields) as store:
         return find(store, store.find())
@@ -79,6 +84,19 @@ def test_the_warning_when_the_study_began_stands_with_what_must_be_known(make_st
     assert not any("began" in c for c in findings_of(make_store, busy_before=0.03).caveats)
 
 
+@pytest.mark.parametrize(
+    ("name", "sequential", "advice"),
+    [
+        ("reads", None, "repeat the flagged runs: edgejoule run SPEC --rerun-flagged"),
+        ("reads", object(), "measure again"),
+        ("exec-gzip", None, "measure again"),
+    ],
+)
+def test_the_advice_is_a_command_that_repeats_such_runs(name, sequential, advice):
+    run = Run(0, 0, {}, "finished", facts={"other_programs": {"exceeded": ["cpu"]}})
+    assert f"Stop the other programs and {advice}." in other_caveats(experiment(name, sequential), [run])
+
+
 def test_the_report_draws_every_run_and_marks_those_beyond_the_bound(make_store):
     with make_store(method="counted", other_cpu={7: 0.48}, busy_before=0.5) as store:
         experiment = store.find()
@@ -106,7 +124,7 @@ def test_bytes_of_a_device_that_was_made_for_the_run_are_its_own(file_system):
     run = Run(0, 0, {}, "finished", facts=facts, settings={"file_system": file_system})
     assert exceeded(run, "cpu")
     assert exceeded(run, "write") is (file_system is None)
-    caveats = other_caveats(SimpleNamespace(environment={}), [run])
+    caveats = other_caveats(experiment(), [run])
     assert any("bytes of the device" in caveat for caveat in caveats) is (file_system is None)
 
 
@@ -114,7 +132,7 @@ def test_bytes_of_other_programs_are_those_of_all_executions_as_in_the_flag():
     value = ResponseValue("other_write_bytes", 183_442, "byte", "timed")
     facts = {"executions": 14, "other_programs": {"exceeded": ["write"]}}
     run = Run(0, 0, {}, "finished", facts=facts, responses=(value,))
-    (caveat,) = other_caveats(SimpleNamespace(environment={}), [run])
+    (caveat,) = other_caveats(experiment(), [run])
     assert caveat.startswith("Other programs wrote up to 2.57 MB to the page cache during 1 run, beyond a tenth")
 
 

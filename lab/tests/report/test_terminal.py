@@ -194,8 +194,8 @@ EXAMINATION = Examination(
         Fact("meter", "meter", "rapl", "Energy: COUNTED by rapl (board); a real meter: edgejoule meters"),
     ),
     (
-        "a virtual machine's figures depend on what its host does besides: measure on the machine itself",
-        "other programs use 21% of the processor: stop them, for their energy is measured too",
+        "a virtual machine's figures depend on its host's other load: measure on the machine itself",
+        "other programs use 21% of the processor: stop them; their energy is measured too",
     ),
 )
 

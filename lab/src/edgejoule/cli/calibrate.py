@@ -53,9 +53,9 @@ from edgejoule.cli.recording_options import recording_options
 def calibrate(**given: Any) -> None:
     """Fit a power model to this machine with a borrowed meter.
 
-    You need the meter for about a quarter of an hour. calibrate loads the CPUs in stages, and writes and reads blocks.
-    The board profile that it writes has power over utilisation, joules per byte, and the interval of its predictions.
-    Without the meter, `edgejoule run SPEC --profile FILE` then uses the profile.
+    You need the meter for 5 to 15 minutes; --dry-run shows the time. calibrate loads the CPUs in stages, and writes and
+    reads blocks. The board profile that it writes has power over utilisation, joules per byte, and the interval of its
+    predictions. Without the meter, `edgejoule run SPEC --profile FILE` then uses the profile.
     """
     from edgejoule.cli.calibration import run_calibration
 

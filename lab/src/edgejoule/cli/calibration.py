@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
-from edgejoule import toml_text
+from edgejoule import json_text, toml_text
 from edgejoule.calibrate.drive import StageRun, StageTiming, drive, from_json, to_json
 from edgejoule.calibrate.fit import Fitted, fit
 from edgejoule.calibrate.machine import FILE_BYTES, ThisMachine
@@ -82,7 +82,7 @@ def run_calibration(
         raise UsageError(f"{output}: exists already; --force replaces it")
     check_output("-o", output)
     if stages_file is not None and trace is None:
-        raise UsageError("--stages goes with --trace: the stages of an earlier call, and what was recorded meanwhile")
+        raise UsageError("--stages needs --trace, the recording made during those stages")
     cpus = os.cpu_count() or 1
     plan = _Plan(
         make_stages(cpus, rounds, seed, storage=storage, network=network),
@@ -251,12 +251,7 @@ def _stages_path(output: Path) -> Path:
 
 
 def _read_stages(path: Path) -> dict[str, Any]:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise UsageError(f"{path}: not JSON: {error}") from error
+    record = json_text.read(path, f"the {_FORMAT}")
     if not isinstance(record, dict) or record.get("format") != _FORMAT:
         raise UsageError(f"{path}: not the {_FORMAT}")
     return record
@@ -267,7 +262,7 @@ def _recorded(record: dict[str, Any], path: Path, columns: Columns, recorder: Re
         markers = [Marker(tuple((int(on), int(off)) for on, off in busy)) for busy in record["markers_ns"]]
         runs, place = from_json(record["stages"]), {key: record[key] for key in ("date", "machine")}
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"not the {_FORMAT}: {error!r}") from error
+        raise UsageError(f"not the {_FORMAT}: {error!r}") from error
     aligned = placed(trace_of(read_csv(path, columns), recorder), markers, runs)
     accuracy = f"gain ±{2 * recorder.gain_rel:.2%}, offset ±{2 * recorder.offset_w:g} W at k=2"
     description = f"{path.name} (measured elsewhere): {accuracy}; {aligned.description}"

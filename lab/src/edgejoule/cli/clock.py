@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from edgejoule import json_text
 from edgejoule.cli.common import Number, console, echo_json, fail, json_option, messages, stop_in_order
 from edgejoule.clocks.clock_exchange import EXCHANGES, SERVE_S_MAX
 from edgejoule.errors import MeterError, UsageError
@@ -208,12 +209,12 @@ def _drift(relation: ClockRelation) -> dict[str, float]:
 def _read(path: Path) -> Offset:
     from edgejoule.clocks.clock_exchange import Offset
 
+    expected = "what `edgejoule clock compare --json` printed"
+    content = json_text.read(path, expected)
     try:
-        return Offset(**json.loads(path.read_text(encoding="utf-8"))["offset"])
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path}: expected what `edgejoule clock compare --json` printed: {error}") from error
+        return Offset(**content["offset"])
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"{path}: expected {expected}: {error}") from error
 
 
 def _print(address: str, first: Offset, second: Offset | None, clocks: ClockRelation) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import math
@@ -9,7 +10,7 @@ import os
 import signal
 import sys
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -17,12 +18,15 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from edgejoule import toml_text
+from edgejoule.cli import streams
 from edgejoule.errors import EdgejouleError, UsageError
 
 EXIT_FLAGGED = 3
 EXIT_INTERRUPTED = 130
+_UNUSABLE_NAME = (errno.ENAMETOOLONG, errno.ELOOP)
 
 Options = dict[str, dict[str, Any]]
 
@@ -83,6 +87,19 @@ def parsed_meter_options(settings: Sequence[str]) -> Options:
     return options
 
 
+def given_options(*kept: str) -> list[str]:
+    """Returns the options that the command line of the running command names, such as --gain-rel, without `kept`."""
+    ctx = click.get_current_context()
+    return [
+        parameter.opts[0]
+        for parameter in ctx.command.params
+        if isinstance(parameter, click.Option)
+        and parameter.name is not None
+        and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+        and parameter.opts[0] not in kept
+    ]
+
+
 def console() -> Console:
     """Returns the console for results, see edgejoule.cli.terminal. It is imported here because `--help` needs none."""
     from edgejoule.cli import terminal
@@ -107,31 +124,55 @@ def echo_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+@contextlib.contextmanager
+def _errors_reported() -> Iterator[None]:
+    """Turns EdgejouleError, interrupts and errors of the system into a message and an exit code."""
+    streams.open_closed()
+    try:
+        yield
+    except EdgejouleError as error:
+        fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        fail("interrupted", EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        if streams.has_reader():
+            raise
+        streams.discard_output()
+        sys.exit(streams.EXIT_NO_READER)
+    except UnicodeEncodeError as error:
+        fail(f"the output's encoding {error.encoding} lacks {error.object[error.start]!a}; set PYTHONUTF8=1", 1)
+    except OSError as error:
+        if (message := _system_message(error)) is None:
+            raise
+        streams.discard_output()
+        fail(message, UsageError.exit_code if error.errno in _UNUSABLE_NAME else 1)
+
+
+def _system_message(error: OSError) -> str | None:
+    """Returns what the user can know of an error; None for one that is not about a file or the standard output."""
+    if error.errno == errno.ENOENT and not _current_folder_exists():
+        return "the current folder was deleted; change to another one"
+    if error.errno == errno.ENOSPC:
+        return f"no space left on the device{f' of {error.filename}' if error.filename else ''}"
+    if isinstance(error.filename, str | bytes):
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if error.errno == errno.EBADF:  # of a closed standard output; see streams.open_closed
+        return "standard output is closed; nothing can be written to it"
+    return None
+
+
 class Commands(click.Group):
     """A group that reports the errors of this program in one line, with their exit code."""
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Parses the arguments; --help and --version print here."""
+        with _errors_reported():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; EdgejouleError and interrupts become a message and an exit code."""
-        _open_closed_streams()
-        try:
+        """Runs the command."""
+        with _errors_reported():
             return super().invoke(ctx)
-        except EdgejouleError as error:
-            fail(str(error), error.exit_code)
-        except KeyboardInterrupt:
-            fail("interrupted", EXIT_INTERRUPTED)
-        except FileNotFoundError:
-            if not _current_folder_exists():
-                fail("the current folder was deleted; change to another one", 1)
-            raise
-        except BrokenPipeError:
-            sys.stderr.close()  # the reader of the output has gone
-            sys.exit(1)
-        except UnicodeEncodeError as error:
-            fail(f"the output's encoding {error.encoding} lacks {error.object[error.start]!a}; set PYTHONUTF8=1", 1)
-        except OSError as error:
-            if error.errno != errno.ENOSPC:
-                raise
-            fail(f"no space left on the device{f' of {error.filename}' if error.filename else ''}", 1)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Returns the commands in the order of use, not of the alphabet."""
@@ -184,15 +225,6 @@ class CommandsOnDemand(Commands):
             formatter.write_dl([(name, command.summary) for name, command in self.on_demand.items()])
 
 
-def _open_closed_streams() -> None:
-    """Replaces standard streams that the caller closed (>&-) by /dev/null, so that no file of a study gets their
-    numbers and with them the output of child processes.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115, open to the end
-
-
 def _current_folder_exists() -> bool:
     try:
         Path.cwd()
@@ -206,7 +238,8 @@ def fail(message: str, code: int) -> NoReturn:
     from edgejoule.cli.layout import print_wrapped
 
     for line in f"edgejoule: {message}".split("\n"):
-        print_wrapped(messages(), line, line[: len(line) - len(line.lstrip())])
+        with contextlib.suppress(OSError):  # the exit code remains
+            print_wrapped(messages(), line, line[: len(line) - len(line.lstrip())])
     sys.exit(code)
 
 

@@ -77,6 +77,8 @@ def conformance(
     from edgejoule.testing import registry
     from edgejoule.testing.examine import run_once
 
+    if everything and meter:
+        raise UsageError(f"--all examines all meters; leave {' '.join(meter)} out")
     if known_w is not None:
         if len(meter) != 1:
             raise UsageError("--known-w checks one real meter: name it")

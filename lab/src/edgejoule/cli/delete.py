@@ -141,7 +141,9 @@ def _lines(chosen: Sequence[Experiment], sizes: dict[int, int]) -> list[str]:
 def _confirm(lines: Sequence[str], question: str) -> None:
     """Asks on the terminal; ends the program unless the answer is yes. Raises UsageError without a terminal."""
     if not sys.stdin.isatty():
-        raise UsageError("delete: nobody can be asked, standard input is no terminal; --yes deletes without asking")
+        raise UsageError(
+            "delete: cannot ask for confirmation, standard input is no terminal; --yes deletes without asking"
+        )
     for line in lines:
         click.echo(line, err=True)
     if not click.confirm(question, err=True):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     type=Number(0, 60),
     default=2.0,
     show_default=True,
-    help="Duration of each of the eight storage tests; 0: no storage test.",
+    help="Duration of each of the seven storage tests and of filling their file; 0: no storage test.",
 )
 @json_option
 def doctor(data: Path, seconds: float, as_json: bool) -> None:

@@ -17,7 +17,7 @@ Examples:
 @click.command(epilog=_EPILOG)
 @click.argument("measured", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="The file; default: standard output."
+    "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="The file; default, and -: standard output."
 )
 def calibration(measured: Path, out: Path | None) -> None:
     """Fit the costs of RocksDB's operations to measurements.
@@ -32,7 +32,7 @@ def calibration(measured: Path, out: Path | None) -> None:
     for line in eco_calibration.scatter(content):
         click.echo(line, err=True)
     text = eco_calibration.calibration_toml(content)
-    if out is None:
+    if out is None or str(out) == "-":
         click.echo(text, nl=False)
         return
     try:

@@ -73,6 +73,8 @@ def sweep(
     stop_in_order()
     sweep = sweeps.read_sweep(spec)
     folder = output or Path("results/eco-sweeps") / sweep.name
+    if program is not None and scheduler is None:
+        sweeps.find_program(program)
     click.echo(f"{sweep.name}: {sweep.question}")
     with _naming_files(folder):
         if dry_run:

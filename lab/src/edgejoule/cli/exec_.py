@@ -32,6 +32,13 @@ BUDGET_S = 60.0
 _EXIT_CODE = re.compile(r"failed: the command failed: (it +|repetition \d+ of \d+ )ended with exit code \d+")
 #: Options of hyperfine that exec has in another form.
 INSTEAD = {
+    "-m": "--runs fixes the number of runs, and --budget their time",
+    "-M": "--runs fixes the number of runs, and --budget their time",
+    "-u": "times are in seconds; --json and --export-csv have all figures",
+    "--time-unit": "times are in seconds; --json and --export-csv have all figures",
+    "--style": "NO_COLOR=1 removes colours, and a pipe gets plain text",
+    "--sort": "the table has the order of the commands; --export-csv writes rows to sort",
+    "--reference": "ratios are to the best command; give the reference as one of the commands",
     "--min-runs": "--runs fixes the number of runs, and --budget their time",
     "--max-runs": "--runs fixes the number of runs, and --budget their time",
     "--show-output": "--output pipe shows the last lines of a command that fails, --output FILE keeps all",
@@ -52,7 +59,7 @@ class ExecCommand(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             if (instead := INSTEAD.get(error.option_name)) is not None:
-                raise click.UsageError(f"{error.option_name} is not here; {instead}", ctx) from None
+                raise click.UsageError(f"{error.option_name} is not supported; {instead}", ctx) from None
             raise
 
 
@@ -136,7 +143,7 @@ def _texts(short: str, name: str, help_: str) -> Callable[[F], F]:
 @click.option(
     "--phase", metavar="REGEX",
     help="Start a phase at every output line that matches. A program that buffers its output marks late. To mark "
-    "exactly, append a line with the phase's name to the file $EDGEJOULE_MARKS.",
+    "exactly, write a line with the phase's name to the FIFO $EDGEJOULE_MARKS.",
 )  # fmt: skip
 @click.option("--control", is_flag=True, help="Run the first command twice as if it were two, to show the noise.")
 @click.option("--export-json", metavar="FILE", help="Write all figures of all runs; - is standard output.")
@@ -154,7 +161,8 @@ def exec_(ctx: click.Context, /, **given: Any) -> None:
     """Measure what programs cost: joules, seconds, CPU, memory.
 
     Give one program with its arguments after --; it runs without a shell. Or give one or more commands in quotes; the
-    shell runs them, and several are compared. The options have the names and meanings of hyperfine's.
+    shell runs them, and several are compared. Most of hyperfine's options have the same names and meanings; -m, -M,
+    -u, --style, --sort, --reference, --show-output, --export-asciidoc and --export-orgmode are not supported.
 
     The commands run in blocks; each block runs every command once, in random order. After ten blocks, exec computes how
     many runs it takes to know each mean within 5 %, and makes them if the budget allows. If the budget is too small for
@@ -300,7 +308,7 @@ class Exec:
         elif "-" not in exports.values():
             exec_view.show(console(), result)
         messages().print(
-            f"experiment {experiment.id} in {self.given['store']}; `edgejoule report {experiment.id}` draws it",
+            f"experiment {experiment.id} in {self.given['store']}; `edgejoule report {experiment.id}` makes its report",
             markup=False,
         )
         if result.flags():

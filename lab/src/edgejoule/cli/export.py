@@ -17,6 +17,8 @@ from edgejoule.unusable_files import reason
 if TYPE_CHECKING:
     from edgejoule.store import Experiment, Run, Store
 
+_FORMS = ("csv", "jsonl", "samples", "events")
+
 
 @click.command(
     epilog="""\b
@@ -29,21 +31,12 @@ if TYPE_CHECKING:
       edgejoule export first-look --bundle first-look.zip"""
 )
 @click.argument("experiment", default="latest")
-@click.option("--csv", "form", flag_value="csv", help="A table with one row per run (the default).")
+@click.option("--csv", is_flag=True, help="A table with one row per run (the default).")
+@click.option("--jsonl", is_flag=True, help="JSON lines: one run record each (schemas/run-record.schema.json).")
+@click.option("--samples", is_flag=True, help="JSON lines: one power sample each (schemas/meter-sample.schema.json).")
+@click.option("--events", is_flag=True, help="JSON lines: one event of a run each (schemas/run-event.schema.json).")
 @click.option(
-    "--jsonl", "form", flag_value="jsonl", help="JSON lines: one run record each (schemas/run-record.schema.json)."
-)
-@click.option(
-    "--samples",
-    "form",
-    flag_value="samples",
-    help="JSON lines: one power sample each (schemas/meter-sample.schema.json).",
-)
-@click.option(
-    "--events", "form", flag_value="events", help="JSON lines: one event of a run each (schemas/run-event.schema.json)."
-)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file; default: standard output."
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file; default, and -: standard output."
 )
 @click.option(
     "--parquet",
@@ -65,7 +58,10 @@ if TYPE_CHECKING:
 @store_option
 def export(
     experiment: str,
-    form: str | None,
+    csv: bool,
+    jsonl: bool,
+    samples: bool,
+    events: bool,
     output: Path | None,
     parquet: Path | None,
     bundle: Path | None,
@@ -83,6 +79,14 @@ def export(
     from edgejoule.export.bundle import write_bundle
     from edgejoule.store import Store
 
+    forms = [form for form, given in zip(_FORMS, (csv, jsonl, samples, events), strict=True) if given]
+    if len(forms) > 1:
+        raise UsageError(f"--{' --'.join(forms)}: expected one of them")
+    form = forms[0] if forms else None
+    if bundle is not None and forms:
+        raise UsageError(f"--bundle {bundle}: has the whole experiment; leave --{forms[0]} out")
+    if output == Path("-"):
+        output = None
     if bundle is not None and (output is not None or bundle.suffix != ".zip"):
         raise UsageError(f"--bundle {bundle}: expected the name of a .zip file, and no -o beside it")
     if parquet is not None and (output is not None or bundle is not None or form in ("csv", "jsonl", "events")):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from edgejoule.cli.common import console, echo_json, json_option, store_option
+from edgejoule.cli.common import console, echo_json, given_options, json_option, store_option
 from edgejoule.cli.interval_options import IntervalOptions, interval_options
 from edgejoule.cli.recording_options import RecordingOptions, recording_options
 
@@ -55,6 +55,8 @@ def import_(
     elif file is None:
         raise click.UsageError("Missing argument 'FILE.zip|FILE.csv'.")
     elif file.suffix == ".zip" or zipfile.is_zipfile(file):
+        if others := given_options("--store", "--json"):
+            raise click.UsageError(f"{', '.join(others)}: of a power trace (FILE.csv); {file} is a bundle")
         _take_bundle(file, store, as_json)
     else:
         import_trace(file, store, as_json, recording, intervals)

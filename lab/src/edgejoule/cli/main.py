@@ -40,7 +40,8 @@ Examples:
   edgejoule export --csv > runs.csv       export its runs as a table
   edgejoule COMMAND --help                show options and more examples
 
-Exit codes: 0 ok, 1 failure, 2 usage, 3 finished with flagged runs, 130 interrupted."""
+Exit codes: 0 ok, 1 failure, 2 usage or input, 3 finished with flagged runs,
+130 interrupted, 141 the reader of the output ended."""
 
 
 _REMOVED = {

@@ -40,8 +40,9 @@ from edgejoule.cli.common import json_option, store_option
     "--more",
     type=click.IntRange(min=1, max=10_000),
     metavar="N",
-    help="Add N replications to the finished experiment of this spec, with --only of the chosen cells. The report says "
-    "that they were added. A block with one cell alone enters no comparison. Not for sequential designs.",
+    help="Add N replications to the finished experiment of this spec; with --only, only for the chosen cells. The "
+    "report says that they were added. Runs of a block that has only one cell are listed but not compared. Not for "
+    "sequential designs.",
 )
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a key of the spec; may be repeated."

@@ -83,6 +83,7 @@ def run_study(
     if wipe and not any(run.file_system and run.file_system.device for run in plan):
         raise UsageError("--wipe: no run of the plan has a filesystem_device")
     chosen, places = _chosen(loaded, only), Places.beside(store, data)
+    _check_places(places)
     if more:
         plan = plan_of_more(store, loaded, more, chosen)
     say = messages() if as_json else console()
@@ -108,7 +109,7 @@ def run_study(
         raise UsageError("; ".join(refused))
     if output is not None:
         check_output("-o", output, path, store)
-        _check_writable(output)
+        _check_writable(output.absolute().parent, f"{output}: the report could not be written there")
     options = [word for o in overrides for word in ("--set", o)]
     options += [word for name, value in (("--meter", meter), ("--profile", profile)) if value for word in (name, value)]
     experiment, runs, idle = _measure(
@@ -143,12 +144,25 @@ def _chosen(spec: Spec, only: Sequence[str]) -> Callable[[PlannedRun], bool]:
     return lambda run: all(str(run.levels[factor]) in levels for factor, levels in wanted.items())
 
 
-def _check_writable(output: Path) -> None:
-    """Raises StoreError before the study if the report could not be written after it."""
+def _check_places(places: Places) -> None:
+    """Raises UsageError and StoreError if the study could not write its files, or its store is none. Makes no folder
+    and no store.
+    """
+    if places.store.exists():
+        Store.open(places.store, read_only=True).close()
+    for option, folder in (("--store", places.store.absolute().parent), ("--data", places.data)):
+        existing = next(each for each in (folder, *folder.parents) if each.exists())
+        if not existing.is_dir():
+            raise UsageError(f"{option}: {existing} is no directory")
+        _check_writable(existing, f"{option}: no folder can be made and no file written in {existing}")
+
+
+def _check_writable(folder: Path, complaint: str) -> None:
+    """Raises StoreError if no file can be written in the folder."""
     try:
-        tempfile.NamedTemporaryFile(dir=output.parent).close()
+        tempfile.NamedTemporaryFile(dir=folder).close()
     except OSError as error:
-        raise StoreError(f"{output}: the report could not be written there: {reason(error, output)}") from error
+        raise StoreError(f"{complaint}: {reason(error, folder)}") from error
 
 
 def _choice(spec: Spec, meter: str | None, profile: str | None) -> Choice:

@@ -81,6 +81,10 @@ class _Console(Console):
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(segment.text.translate(SIGNS), segment.style)
 
+    def on_broken_pipe(self) -> None:
+        """Passes the error on; rich itself would end the program with exit code 1."""
+        raise  # rich calls it while it handles the error
+
 
 def _console(file: IO[str]) -> Console:
     width = _declared_width()

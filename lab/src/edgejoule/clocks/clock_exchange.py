@@ -230,8 +230,12 @@ def parse_address(text: str) -> tuple[str, int]:
     """HOST:PORT or [IPv6]:PORT. Raises UsageError."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdecimal() or int(port) > 65535:
+    if not host or not port.isdecimal() or len(port) > len("65535") or int(port) > 65535:
         raise UsageError(f"{text!r}: expected HOST:PORT")
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise UsageError(f"{text!r}: {host!r} cannot be a host's name") from None
     return host, int(port)
 
 

@@ -29,10 +29,13 @@ _OTHERS = (
 
 
 def jars(name: str) -> Path:
-    """Returns the folder of a server's or client's jars: $EDGEJOULE_SERVERS, else build/servers of the source tree."""
-    named = os.environ.get("EDGEJOULE_SERVERS")
-    bases = [Path(named)] if named else [p / "build/servers" for p in Path(__file__).resolve().parents]
-    return next((b / name / "lib" for b in bases if (b / name / "lib").is_dir()), bases[0] / name / "lib")
+    """Returns the folder of a server's or client's jars: $EDGEJOULE_SERVERS, else build/servers of the source tree,
+    else of the current folder.
+    """
+    if named := os.environ.get("EDGEJOULE_SERVERS"):
+        return Path(named) / name / "lib"
+    source = next((p for p in Path(__file__).resolve().parents if (p / "lab/pyproject.toml").is_file()), Path())
+    return source / "build/servers" / name / "lib"
 
 
 def installation(name: str, jar: str) -> Installation:

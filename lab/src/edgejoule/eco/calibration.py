@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,11 @@ import tomli_w
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from edgejoule.errors import DataError
+from edgejoule import json_text
+from edgejoule.errors import UsageError
 
 _US, _NS = 1e6, 1e9
+_EXPECTED = "the JSON that eco-calibrate --out writes"
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,10 @@ class Fit:
 
 
 def read_measured(path: Path) -> dict[str, Any]:
-    """What `eco-calibrate --out` wrote. Raises DataError."""
-    try:
-        measured = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: {error}; expected the JSON that eco-calibrate --out writes") from error
+    """What `eco-calibrate --out` wrote. Raises UsageError."""
+    measured = json_text.read(path, _EXPECTED)
     if not isinstance(measured, dict) or measured.get("schema_version") != 1 or "reference_codec" not in measured:
-        raise DataError(f"{path}: expected the JSON that eco-calibrate --out writes, of schema_version 1")
+        raise UsageError(f"{path}: expected {_EXPECTED}, of schema_version 1")
     return measured
 
 

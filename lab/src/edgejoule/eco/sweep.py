@@ -104,11 +104,11 @@ class Sweep:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return toml_text.loads(file.read_text())
+        return toml_text.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise SweepError(f"{file}: {error.strerror}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise SweepError(f"{file}: {error}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SweepError(f"{file}: not valid TOML: {error}") from error
 
 
 def _set(content: dict[str, Any], path: list[str], value: Level, name: str) -> None:
@@ -294,6 +294,8 @@ def _end_simulators(futures: Iterable[Future[list[Row]]]) -> None:
 def find_program(given: Path | None) -> str:
     """eco-sim: the one that is given, of this build, or on the path. Raises UsageError."""
     if given is not None:
+        if not given.is_file():
+            raise UsageError(f"--eco-sim {given}: {'is a directory' if given.is_dir() else 'no such file'}")
         return str(given.absolute())
     built = Path("build/bin/eco-sim")
     result = str(built.absolute()) if built.exists() else shutil.which("eco-sim")

@@ -138,6 +138,7 @@ def write(text: str, target: str) -> None:
     """Write to the file, or to standard output for '-'. Raises StoreError."""
     if target == "-":
         sys.stdout.write(text)
+        sys.stdout.flush()
         return
     try:
         with whole_file(Path(target)) as file:

@@ -116,7 +116,7 @@ def check_parameters(request: Request) -> None:
             continue
         placeholder = f"{{{parameter_of(factor)}}}"
         if len(without) == len(used):
-            raise UsageError(f"parameter {parameter_of(factor)}: {placeholder} stands in no command")
+            raise UsageError(f"parameter {parameter_of(factor)}: no command uses {placeholder}")
         raise UsageError(
             f"parameter {parameter_of(factor)}: {without[0]!r} does not contain {placeholder}; every command needs it"
         )
@@ -185,12 +185,15 @@ def commands_of(
     if argv is not None and texts:
         raise UsageError("give one program behind --, or one or more commands in quotes, not both")
     given: list[CommandLine] = [list(argv)] if argv else [_command_line(text, shell, parameters) for text in texts]
+    if argv and not argv[0].strip():
+        raise UsageError("an empty command; expected a program behind --")
     if not given or any(not command for command in given):
         raise UsageError("no command: give 'COMMAND' in quotes, or -- COMMAND ARG...")
     if argv:
         given = [[escaped(word, parameters) for word in argv]]
     if len(names) > len(given):
-        raise UsageError(f"--command-name: given {len(names)} times, and there are {len(given)} commands")
+        have = "is 1 command" if len(given) == 1 else f"are {len(given)} commands"
+        raise UsageError(f"--command-name: given {len(names)} times, and there {have}")
     shown = [" ".join(text.split()) if "\n" in text else text for text in ([shlex.join(argv)] if argv else texts)]
     labels = _distinct([*names, *shown[len(names) :]])
     each = {
@@ -270,6 +273,11 @@ def output_of(word: str | None) -> str | None:
         raise UsageError("--output inherit: the output would mix with the result's; give pipe or a file")
     if "/" not in word:
         raise UsageError(f"--output {word}: expected null, pipe or a file; for a file of that name write ./{word}")
+    folder = Path(word).parent
+    if "{" not in str(folder) and not folder.is_dir():  # else a parameter names it
+        raise UsageError(f"--output {word}: no folder {folder}; make it: mkdir -p {shlex.quote(str(folder))}")
+    if Path(word).is_dir():
+        raise UsageError(f"--output {word}: is a directory; expected a file")
     return word
 
 
@@ -277,8 +285,11 @@ def input_of(word: str | None) -> str | None:
     """Returns the spec's `stdin` for a value of --input. Raises UsageError."""
     if word in (None, "null"):
         return None
+    if Path(word).is_dir():
+        raise UsageError(f"--input {word}: is a directory; expected a file")
     if not Path(word).is_file():
-        raise UsageError(f"--input {word}: there is no such file")
+        why = "is no regular file; expected one" if Path(word).exists() else "there is no such file"
+        raise UsageError(f"--input {word}: {why}")
     return word
 
 

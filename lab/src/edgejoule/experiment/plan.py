@@ -93,7 +93,7 @@ def cells(spec: Spec) -> list[dict[str, Level]]:
 
 
 #: Settings that are no property of YCSB's and no option of a database.
-_TOLD = (
+_OWN_SETTINGS = (
     "durability", "threads", "target", "rate", "warmup_s", "cache", "memory_limit_mb", "load_percent", "data_path",
     "filesystem", "filesystem_mb", "filesystem_device", "mkfs_options", "mount_options", "replication_factor",
     "failure_share_max", "longest_gap_s_max", POLICY, *NETWORK,
@@ -155,7 +155,7 @@ def _planned(spec: Spec, levels: Mapping[str, Level], index: int, block: int, se
     kind = str(properties.pop("kind", CORE))
     adapter, own_options = spec.database_options(database)
     options = _options(adapter, properties) | own_options | _options(adapter, settings)
-    own = {name: settings.pop(name) for name in _TOLD if name in settings}
+    own = {name: settings.pop(name) for name in _OWN_SETTINGS if name in settings}
     settings = {} if command else settings
     properties = {name: v for name, v in (properties | settings).items() if not is_option(name)}
     target = int(own.get("target", 0))

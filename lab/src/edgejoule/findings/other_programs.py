@@ -63,6 +63,13 @@ def _cpu_text(runs: Sequence[Run]) -> str | None:
     return f"other programs took {share} of the CPU{in_runs}"
 
 
+def _repetition(experiment: Experiment) -> str:
+    """Returns how flagged runs are repeated; those of `edgejoule exec` and of sequential designs are not."""
+    if experiment.spec.design.sequential or experiment.name.startswith("exec-"):
+        return "measure again"
+    return "repeat the flagged runs: edgejoule run SPEC --rerun-flagged"
+
+
 def _whose(runs: Sequence[Run]) -> str:
     """Returns the possessive of the program under measurement."""
     return "command's" if any(run.is_command_alone for run in runs) else "database's"
@@ -79,7 +86,7 @@ def other_caveats(experiment: Experiment, runs: Sequence[Run]) -> list[str]:
         caveats += [
             f"{cpu[0].upper()}{cpu[1:]}, beyond a tenth of what the runs used: energies are shown and not compared.",
             f"{times[0].upper()}{times[1:]} are compared, but are not the {whose} alone.",
-            "Stop the other programs and repeat the flagged runs: edgejoule run SPEC --rerun-flagged.",
+            f"Stop the other programs and {_repetition(experiment)}.",
         ]
     for kind, (verb, place) in BYTES_WORDS.items():
         own = [run for run in runs if run.status == "finished" and exceeded(run, kind)]

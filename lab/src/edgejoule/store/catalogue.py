@@ -23,7 +23,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from edgejoule.errors import StoreError, UsageError
+from edgejoule.errors import NoStoreError, StoreError, UsageError
 from edgejoule.experiment.model import Level, Spec
 from edgejoule.experiment.plan import Addition, PlannedRun
 from edgejoule.meters.base import Clock
@@ -45,6 +45,7 @@ from edgejoule.store.traces import TRACE_SCHEMA, RunTraces, StoredTrace
 from edgejoule.unusable_files import reason
 from edgejoule.version import __version__
 
+_ID_DIGITS_MAX = 18  # SQLite's integers have at least as many
 _BESIDE_FINISHED = {"failed": "failed", "not_here": "not here"}  # statuses of runs that --resume tries, and their words
 ADDED = "added"  # the additions among an experiment's notes
 APPLICATION_ID = 0x656A6F75  # "ejou", so that another program's SQLite file is not taken for a store
@@ -284,7 +285,7 @@ class Store:
             if create:
                 path.parent.mkdir(parents=True, exist_ok=True)
             elif not path.is_file():
-                raise StoreError(f"{path}: no store here; `edgejoule run` makes one, --store PATH names another")
+                raise NoStoreError(f"{path}: no store here; `edgejoule run` makes one, --store PATH names another")
             mode = "ro" if read_only else "rwc" if create else "rw"
             try:
                 return cls._opened(path, f"mode={mode}")
@@ -295,7 +296,8 @@ class Store:
         except OSError as error:
             raise StoreError(f"{path}: cannot be opened: {reason(error, path)}") from error
         except sqlite3.Error as error:
-            raise StoreError(f"{path}: cannot be opened as a store: {reason(error, path)}") from error
+            kind = NoStoreError if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB else StoreError
+            raise kind(f"{path}: cannot be opened as a store: {reason(error, path)}") from error
 
     @classmethod
     def _opened(cls, path: Path, query: str) -> Store:
@@ -321,7 +323,7 @@ class Store:
         if (version, application, tables) == (0, 0, 0):
             version, application = cls._make_format(connection)
         if application != APPLICATION_ID:
-            raise StoreError(f"{path}: is an SQLite file of another program, not a store of edgejoule")
+            raise NoStoreError(f"{path}: is an SQLite file of another program, not a store of edgejoule")
         if version not in READABLE:
             raise StoreError(f"{path}: {refusal(connection, version)}")
         return int(version)
@@ -667,7 +669,11 @@ class Store:
         """An experiment by id, by name, or `latest`. Raises UsageError for an unknown one, and SeveralError where more
         than one has the name.
         """
-        if which.isdecimal() and (rows := self._query("SELECT * FROM experiments WHERE id = ?", int(which))):
+        if (
+            which.isdecimal()
+            and len(which) <= _ID_DIGITS_MAX
+            and (rows := self._query("SELECT * FROM experiments WHERE id = ?", int(which)))
+        ):
             return self._experiment(rows[0])
         matches = self.experiments()
         if not matches:

@@ -452,6 +452,10 @@ def _why_none(store: Store, spec: Spec) -> str:
     latest = next((e for e in reversed(store.experiments()) if not e.finished), None)
     if latest is None:
         return f"{store.path} holds no unfinished experiment"
+    others = latest.spec.commands
+    if others and spec.commands and others.keys() != spec.commands.keys():
+        listed = ", ".join(map(repr, others))
+        return f"the latest unfinished experiment ({latest.id}, {latest.progress}) is of another command: {listed}"
     there, here = _leaves(latest.spec.measured()), _leaves(spec.measured())
     differing = [key for key in {**there, **here} if there.get(key) != here.get(key)]
     each = [f"{key} ({_value(there, key)} there, {_value(here, key)} here)" for key in differing[:_DIFFERENCES_MAX]]

@@ -116,7 +116,9 @@ class Conformance:
 
 
 def _possible(coverage: float, runs: int) -> bool:
-    """Within the bar; of fewer runs than it is stated for, also what chance makes of the bar's ends in 999 of 1,000."""
+    """Returns whether the coverage is within the bar; for fewer runs than RUNS_OF_BAR the bar is widened to the
+    binomial's 0.1 % limits.
+    """
     low, high = COVERAGE_MIN, COVERAGE_MAX
     if 0 < runs < RUNS_OF_BAR:
         low = _binomial_quantile(0.001, runs, COVERAGE_MIN) / runs

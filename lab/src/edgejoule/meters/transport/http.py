@@ -38,7 +38,7 @@ def fetcher(user: str | None = None, password: str | None = None) -> FetchText:
                 body: bytes = answer.read(_BYTES_MAX)
         except urllib.error.HTTPError as error:
             raise OSError(f"status {error.code}{' (it wants a password)' if error.code == 401 else ''}") from error
-        except (urllib.error.URLError, http.client.HTTPException) as error:
+        except (urllib.error.URLError, http.client.HTTPException, UnicodeError) as error:
             raise OSError(str(getattr(error, "reason", error)) or type(error).__name__) from error
         return body.decode("utf-8", errors="replace")
 

@@ -35,8 +35,8 @@ def connect_tcp(host: str, port: int, timeout_s: float) -> Stream:
     """A TCP connection. Raises MeterError when it cannot be made in that time."""
     try:
         return TcpStream(socket.create_connection((host, port), timeout_s))
-    except OSError as error:
-        raise MeterError(f"{host}:{port} cannot be reached: {error.strerror or error}") from error
+    except (OSError, UnicodeError) as error:  # a name that cannot be a host's is a UnicodeError
+        raise MeterError(f"{host}:{port} cannot be reached: {getattr(error, 'strerror', None) or error}") from error
 
 
 class TcpStream:
