@@ -16,10 +16,11 @@ import pytest
 from click.testing import CliRunner
 from doc_commands import ROOT, help_of, pages, printed_by
 
-from edgejoule.cli import common
+from edgejoule.cli import common, streams
 from edgejoule.cli.main import main
 from edgejoule.clocks import marker
 from edgejoule.dictionary.responses import RESPONSES, is_latency
+from edgejoule.errors import EdgejouleError, UsageError
 from edgejoule.experiment.model import json_schema
 
 CODE = re.compile(r"`([^`\n]+)`")
@@ -243,8 +244,15 @@ def test_labs_readme_names_every_key_of_an_experiment() -> None:
 
 
 def test_exit_codes_are_those_of_the_program() -> None:
-    assert (common.EXIT_FLAGGED, common.EXIT_INTERRUPTED) == (3, 130)
-    assert "3 finished with flagged runs, 130 interrupted" in re.sub(r"\s+", " ", read("lab/README.md"))
+    page = read("lab/README.md")
+    for code, meaning in (
+        (EdgejouleError.exit_code, "failure"),
+        (UsageError.exit_code, "a wrong option"),
+        (common.EXIT_FLAGGED, "finished with flagged runs"),
+        (common.EXIT_INTERRUPTED, "interrupted"),
+        (streams.EXIT_NO_READER, "the reader of the output ended"),
+    ):
+        assert f"| {code} | {meaning}" in page
 
 
 FOLDERS = {"perf-energy": "perf", "board-profile": "profile", "trace": "imported"}

@@ -88,6 +88,8 @@ def test_a_file_or_address_of_another_form(folder: Path, command: tuple[str, ...
         ("analyse", "empty.csv", "--response", "y", "--factors", "f"),
         ("import", "missing.csv", "--gain-rel", "0", "--offset-w", "0"),
         ("import", "empty.csv", "--gain-rel", "0", "--offset-w", "0"),
+        ("import", "bundle.zip"),
+        ("import", "missing.zip"),
         ("run", "missing.toml"),
         ("clock", "compare", "127.0.0.1:9", "--since", "missing.json"),
         ("show", "--store", "missing.db"),

@@ -44,6 +44,12 @@ class DataError(EdgejouleError):
     """Data that cannot be analysed: too few values, a missing column, not a number."""
 
 
+class InputError(DataError):
+    """A file of the user that cannot be read or is not of its format."""
+
+    exit_code = 2
+
+
 class MeterError(EdgejouleError):
     """A meter cannot be opened, or every reading fails. A single failed reading is a missing sample, not an error."""
 

@@ -15,7 +15,7 @@ from bundle_members import rewritten, with_hash
 from click.testing import CliRunner
 
 from edgejoule.cli.main import main
-from edgejoule.errors import UsageError
+from edgejoule.errors import StoreError, UsageError
 from edgejoule.export import bundle
 from edgejoule.export.bundle import BundleError, bundle_store, import_bundle, write_bundle
 from edgejoule.findings import find
@@ -193,7 +193,7 @@ def test_flipped_bytes_are_never_taken(packed: Path, tmp_path: Path) -> None:
 
 
 def test_a_bundle_that_cannot_be_written_leaves_nothing(store: Store, tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match="cannot be written"):
+    with pytest.raises(StoreError, match="cannot be written"):
         write_bundle(store.path, store.find(), tmp_path / "absent" / "x.zip")
 
 
@@ -215,7 +215,7 @@ def test_the_commands_refuse_with_a_message(tmp_path: Path, store: Store) -> Non
     shutil.copy(store.path, tmp_path / "s.zip")
     for arguments, said, code in (
         (["import", str(tmp_path / "none.zip")], "no such file", 2),
-        (["import", str(tmp_path / "s.zip")], "not a ZIP file", 1),
+        (["import", str(tmp_path / "s.zip")], "not a ZIP file", 2),
         (["report", str(tmp_path / "none.zip")], "no such file", 2),
         (["export", "--bundle", "x.txt", "--store", str(store.path)], "expected the name of a .zip file", 2),
     ):

@@ -39,5 +39,5 @@ def test_control_characters_of_a_table_are_shown(tmp_path) -> None:
 def test_control_characters_of_an_error_are_shown(tmp_path) -> None:
     (tmp_path / "a.csv").write_text(f"db,y\na,{HOSTILE}\n")
     done = edgejoule(tmp_path, "analyse", "a.csv", "--response", "y", "--factors", "db")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert not OBEYED.search(done.stderr), ascii(done.stderr)

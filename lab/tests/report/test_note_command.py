@@ -146,5 +146,5 @@ def test_a_bundle_with_a_note_that_none_wrote_is_refused(folder: Path, change: C
     with zipfile.ZipFile(folder / "b.zip") as archive:
         assert "tables/notes.jsonl" in archive.namelist()
     done = edgejoule(folder, "import", str(rewritten(folder / "b.zip", change)), "--store", "new.db")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert message in done.stderr

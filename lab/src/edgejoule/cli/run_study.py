@@ -150,11 +150,12 @@ def _check_places(places: Places) -> None:
     """
     if places.store.exists():
         Store.open(places.store, read_only=True).close()
-    for option, folder in (("--store", places.store.absolute().parent), ("--data", places.data)):
+    named = ((f"--store {places.store}", places.store.absolute().parent), (f"--data {places.data}", places.data))
+    for option, folder in named:
         existing = next(each for each in (folder, *folder.parents) if each.exists())
         if not existing.is_dir():
             raise UsageError(f"{option}: {existing} is no directory")
-        _check_writable(existing, f"{option}: no folder can be made and no file written in {existing}")
+        _check_writable(existing, f"{option}: nothing can be written in {existing}")
 
 
 def _check_writable(folder: Path, complaint: str) -> None:

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgejoule.errors import EdgejouleError, UsageError
+from edgejoule.errors import EdgejouleError, StoreError, UsageError
 from edgejoule.export.bundle_content import ContentError, check_content, check_spec, parsed_json
 from edgejoule.output_files import whole_file
 from edgejoule.store import READABLE, Experiment, Store
@@ -62,6 +62,8 @@ Row = dict[str, Any]
 class BundleError(EdgejouleError):
     """A bundle that is damaged, foreign, or of another format."""
 
+    exit_code = 2
+
 
 @dataclass(frozen=True)
 class _Table:
@@ -91,7 +93,7 @@ class _Table:
 
 
 def write_bundle(store: Path, experiment: Experiment, target: Path) -> None:
-    """Write an experiment's bundle; whole, or what was there stays. Raises BundleError when it cannot be written."""
+    """Write an experiment's bundle; whole, or what was there stays. Raises StoreError when it cannot be written."""
     try:
         with (
             Store.open(store, read_only=True) as opened,
@@ -100,16 +102,16 @@ def write_bundle(store: Path, experiment: Experiment, target: Path) -> None:
         ):
             _write(archive, opened.connection, experiment)
     except OSError as error:
-        raise BundleError(f"{target}: cannot be written: {reason(error, target)}") from error
+        raise StoreError(f"{target}: cannot be written: {reason(error, target)}") from error
     except sqlite3.Error as error:
-        raise BundleError(f"{store}: cannot be read: {reason(error, store)}") from error
+        raise StoreError(f"{store}: cannot be read: {reason(error, store)}") from error
 
 
 def import_bundle(path: Path, store: Path) -> int:
     """Take a bundle into a store, which is made if absent; the experiment's id there.
 
     It keeps its id where that is free. Raises BundleError for a damaged or foreign file, UsageError when the store has
-    the experiment already, StoreError when the store cannot be used.
+    the experiment already, StoreError when the store cannot be used or written.
     """
     with _opened(path) as archive:
         head = _checked(archive, path)
@@ -120,7 +122,8 @@ def import_bundle(path: Path, store: Path) -> int:
                 return _read(archive, head, db, path)
         except (sqlite3.Error, OverflowError) as error:
             why = reason(error, store) if isinstance(error, sqlite3.Error) else error
-            raise BundleError(f"{path}: cannot be stored in {store}, nothing was changed: {why}") from error
+            kind = BundleError if isinstance(error, sqlite3.IntegrityError | OverflowError) else StoreError
+            raise kind(f"{path}: cannot be stored in {store}, nothing was changed: {why}") from error
         except ContentError as error:
             raise BundleError(f"{path}: not an experiment, nothing was changed: {error}") from error
 

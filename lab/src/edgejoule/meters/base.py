@@ -59,7 +59,7 @@ class Channel:
     """One quantity of one meter.
 
     gain_rel: standard uncertainty (k=1) of the gain, relative; common mode over runs on the same meter.
-    offset: standard uncertainty (k=1) of the offset, in W.
+    offset_w: standard uncertainty (k=1) of the offset, in W.
     resolution: smallest step of a value, in the channel's unit.
     wrap_j: an accumulator's modulus in J, None if it does not wrap.
     power_w_max: no true value exceeds it, in W; separates wraps from resets and bounds the time between polls. None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgejoule.dictionary.responses import nearest
-from edgejoule.errors import UsageError
+from edgejoule.errors import InputError, UsageError
 
 _NO_NUMBER = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _NO_LEVEL = frozenset({"", "NA"})
@@ -32,7 +32,7 @@ class CsvTable:
     decimal_comma: bool = False
 
     def numbers(self, column: str) -> list[float | None]:
-        """Returns a column of numbers; None for an empty cell, NA, NaN or null. UsageError names line and column.
+        """Returns a column of numbers; None for an empty cell, NA, NaN or null. InputError names line and column.
 
         Decimal commas are read where no number of the column has a point.
         """
@@ -61,19 +61,19 @@ class CsvTable:
         if not math.isfinite(value):
             mixed = "all decimals of the column with a point, or all with a comma"
             hint = f" (write {mixed if self.decimal_comma else 'decimals with a point'})" if "," in text else ""
-            raise UsageError(f"{self.path}:{line}: column {column!r}: expected a number, got {text!r}{hint}")
+            raise InputError(f"{self.path}:{line}: column {column!r}: expected a number, got {text!r}{hint}")
         return value
 
 
 def read_table(path: Path) -> CsvTable:
-    """Reads the table. UsageError names the file and, if it applies, the line."""
+    """Reads the table. InputError names the file and, if it applies, the line."""
     text = _decoded(path)
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         header, *rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader] or [(1, [])]
     except csv.Error as error:
-        raise UsageError(f"{path}:{reader.line_num}: not a CSV file: {error}") from error
+        raise InputError(f"{path}:{reader.line_num}: not a CSV file: {error}") from error
     return _table(path, header[1], [(line, row) for line, row in rows if any(row)], decimal_comma=delimiter != ",")
 
 
@@ -116,28 +116,28 @@ def _decoded(path: Path) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{path}:{line}: not UTF-8 text (byte 0x{data[error.start]:02x})") from error
+        raise InputError(f"{path}:{line}: not UTF-8 text (byte 0x{data[error.start]:02x})") from error
     if "\0" in text:
-        raise UsageError(f"{path}:{text.count(chr(10), 0, text.index(chr(0))) + 1}: a zero byte: not a text file")
+        raise InputError(f"{path}:{text.count(chr(10), 0, text.index(chr(0))) + 1}: a zero byte: not a text file")
     return text
 
 
 def _table(path: Path, header: list[str], rows: list[tuple[int, list[str]]], *, decimal_comma: bool) -> CsvTable:
     if not any(header):
-        raise UsageError(f"{path}:1: expected a header line with the names of the columns")
+        raise InputError(f"{path}:1: expected a header line with the names of the columns")
     repeated = sorted({name for name in header if header.count(name) > 1})
     if repeated:
-        raise UsageError(f"{path}:1: the header names {repeated[0]!r} twice")
+        raise InputError(f"{path}:1: the header names {repeated[0]!r} twice")
     if not rows:
-        raise UsageError(f"{path}: a header but no data")
+        raise InputError(f"{path}: a header but no data")
     for line, row in rows:
         if len(row) != len(header):
-            raise UsageError(
+            raise InputError(
                 f"{path}:{line}: {len(row)} fields where the header has {len(header)}; if this file has several "
                 "tables, give each as a file of its own"
             )

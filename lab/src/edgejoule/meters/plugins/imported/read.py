@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from edgejoule.errors import DataError, UsageError
+from edgejoule.errors import DataError, InputError, UsageError
 from edgejoule.meters.plugins.imported.columns import SCALES, TIME_UNITS, Mapping, guess
 from edgejoule.meters.quantities import Role, reading
 
@@ -89,12 +89,12 @@ def read_csv(path: Path, given: Mapping | None = None) -> Recorded:
         raise UsageError(f"{path}:{layout.header_line}: {error}") from None
     rows = read_rows(path, layout, mapping, body)
     if len(rows.time_ns) < 2:
-        raise DataError(f"{path}: lines with readings: {len(rows.time_ns)}; a trace has at least 2")
+        raise InputError(f"{path}: lines with readings: {len(rows.time_ns)}; a trace has at least 2")
     back = np.flatnonzero(np.diff(rows.time_ns) <= 0)
     assert mapping.time is not None
     if len(back):
         line = layout.first_line + int(back[0]) + 1
-        raise DataError(
+        raise InputError(
             f"{path}: line {line}: the time is not after the one before it; is its unit {mapping.time.unit}?"
         )
     first_ns = int(rows.time_ns[0])
@@ -230,11 +230,11 @@ def _times(path: Path, layout: TraceLayout, cells: _Floats | list[str], unit: st
     number = _numbers(cells)
     bad = np.flatnonzero(np.isnan(number))
     if len(bad):
-        raise DataError(f"{path}: line {layout.first_line + int(bad[0])}: the time is no number")
+        raise InputError(f"{path}: line {layout.first_line + int(bad[0])}: the time is no number")
     ns = number * (TIME_UNITS[unit] * 1e9)
     if len(far := np.flatnonzero(np.abs(ns) >= _NS_MAX)):
         line = layout.first_line + int(far[0])
-        raise DataError(f"{path}: line {line}: the time is above 146 years; is its unit {unit}?")
+        raise InputError(f"{path}: line {line}: the time is above 146 years; is its unit {unit}?")
     return np.rint(ns).astype(np.int64), f"{number[0]:.9g} {unit}"
 
 
@@ -251,11 +251,11 @@ def _iso_ns(path: Path, line: int, text: str) -> int:
         moment = datetime.fromisoformat(head.replace("Z", "+00:00") + zone)
         nanoseconds = int(f"{digits:0<9}"[:9]) if digits else 0
     except ValueError:
-        raise DataError(f"{path}: line {line}: {text[:40]!r} is no time in ISO 8601") from None
+        raise InputError(f"{path}: line {line}: {text[:40]!r} is no time in ISO 8601") from None
     since = moment.replace(tzinfo=None) - datetime(1970, 1, 1) - (moment.utcoffset() or timedelta())
     since_ns = (since.days * 86_400 + since.seconds) * 1_000_000_000 + nanoseconds
     if abs(since_ns) >= _NS_MAX:
-        raise DataError(f"{path}: line {line}: {text[:40]!r} is more than 146 years from 1970")
+        raise InputError(f"{path}: line {line}: {text[:40]!r} is more than 146 years from 1970")
     return since_ns
 
 
