@@ -14,7 +14,7 @@ namespace {
 
 // In the order of policy_names.
 constexpr PolicyKind kinds[] = {PolicyKind::local,     PolicyKind::edgepilot,  PolicyKind::eco,
-                                PolicyKind::eco_local, PolicyKind::eco_global, PolicyKind::fixed,
+                                PolicyKind::eco_local, PolicyKind::eco_global, PolicyKind::static_server,
                                 PolicyKind::eco_plus};
 static_assert(std::size(kinds) == policy_names.size());
 
@@ -152,7 +152,7 @@ class Choice {
     switch (policy_.kind) {
       case PolicyKind::local:
         return stay("the policy is local");
-      case PolicyKind::fixed:
+      case PolicyKind::static_server:
         return go(least(
                       decision_.options,
                       [&](const Option& o) { return other(o) && servers_[o.server].name == policy_.target; }, time_of),
@@ -224,16 +224,16 @@ std::optional<Policy> policy_named(std::string_view name) {
   const auto found = std::ranges::find(policy_names, head_of(name), head_of);
   if (found == policy_names.end()) return std::nullopt;
   policy.kind = kinds[found - policy_names.begin()];
-  if ((policy.kind == PolicyKind::fixed) != (colon != std::string_view::npos)) return std::nullopt;
-  if (policy.kind == PolicyKind::fixed) policy.target = name.substr(colon + 1);
-  if (policy.kind == PolicyKind::fixed && policy.target.empty()) return std::nullopt;
+  if ((policy.kind == PolicyKind::static_server) != (colon != std::string_view::npos)) return std::nullopt;
+  if (policy.kind == PolicyKind::static_server) policy.target = name.substr(colon + 1);
+  if (policy.kind == PolicyKind::static_server && policy.target.empty()) return std::nullopt;
   return policy;
 }
 
 std::string name_of(const Policy& policy) {
   const auto* found = std::ranges::find(kinds, policy.kind);
   const std::string head(head_of(policy_names[static_cast<std::size_t>(found - std::begin(kinds))]));
-  return policy.kind == PolicyKind::fixed ? head + ":" + policy.target : head;
+  return policy.kind == PolicyKind::static_server ? head + ":" + policy.target : head;
 }
 
 Prediction predict_guest(const CompactionModel& guest, const CompactionModel& own, const Job& job) {
@@ -261,7 +261,8 @@ Decision decide(const Policy& policy, const Request& request, const std::vector<
   decision.options = Places(policy, request, servers, home).options();
   for (std::size_t i = 0; i < servers.size(); ++i)
     ECO_CHECK(decision.options[i].server == i, i, decision.options[i].server);
-  if (decision.options[home].time_s.mean <= 0 && policy.kind != PolicyKind::fixed && policy.kind != PolicyKind::local) {
+  if (decision.options[home].time_s.mean <= 0 && policy.kind != PolicyKind::static_server &&
+      policy.kind != PolicyKind::local) {
     decision.reason = "no compaction has been measured here yet";
     return decision;
   }

@@ -35,11 +35,11 @@
 
 namespace eco {
 
-enum class PolicyKind : std::uint8_t { local, edgepilot, eco, eco_local, eco_global, fixed, eco_plus };
+enum class PolicyKind : std::uint8_t { local, edgepilot, eco, eco_local, eco_global, static_server, eco_plus };
 
 struct Policy {
   PolicyKind kind = PolicyKind::eco_plus;
-  std::string target;        // for `fixed`: the server's name
+  std::string target;        // of static:SERVER
   double read_weight = 0.1;  // for eco-plus
   double busy_max = 0.8;     // a server that uses a larger share of its cores or network takes no jobs
   double battery_low = 0.2;  // for eco-plus: below this level a joule costs ten times as much

@@ -6,16 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
-#include <exception>
 #include <functional>
-#include <iostream>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
+#include "command_line.h"
 #include "eco.grpc.pb.h"
 #include "estimate.h"
 #include "policy.h"
@@ -163,15 +161,6 @@ void estimate(const Arguments& arguments) {
   fmt::print("{}", arguments.json ? json_of(estimation) : show(estimation));
 }
 
-// CLI11's checks let nan and inf through.
-const CLI::Validator finite(
-    [](const std::string& text) {
-      double value = 0;
-      return CLI::detail::lexical_cast(text, value) && std::isfinite(value) ? std::string()
-                                                                            : text + " is not a finite number";
-    },
-    "");
-
 // The example lines for one command.
 std::string examples_of(const std::string& command) {
   std::string lines;
@@ -226,8 +215,7 @@ int run(int argc, char** argv) {
     sub->add_option("--wait-s", arguments.wait_s,
                     "time limit in seconds; the command fails if a server has not confirmed by then")
         ->capture_default_str()
-        ->check(finite)
-        ->check(CLI::NonNegativeNumber);
+        ->check(number_from_zero());
   }
   auto* reading =
       command("estimate", "estimate from a RocksDB LOG the cost of stalls and the savings of offloading", estimate);
@@ -236,27 +224,22 @@ int run(int argc, char** argv) {
   auto& assumed = arguments.assumptions;
   reading->add_option("--speed", assumed.speed, "speed of the other server, relative to this one")
       ->capture_default_str()
-      ->check(finite)
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   reading->add_option("--link-mbit-s", assumed.link_mbit_s, "network speed between them")
       ->capture_default_str()
-      ->check(finite)
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   reading->add_option("--busy-core-w", assumed.busy_core_w, "watts of one busy core here, above idle")
       ->capture_default_str()
-      ->check(finite)
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   reading
       ->add_option("--other-busy-core-w", assumed.other_busy_core_w,
                    "watts of one busy core of the other server, above idle")
       ->capture_default_str()
-      ->check(finite)
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   reading->add_option("--idle-w", assumed.idle_w, "idle power of this server in watts")
       ->capture_default_str()
-      ->check(finite)
-      ->check(CLI::NonNegativeNumber);
-  CLI11_PARSE(app, argc, argv);
+      ->check(number_from_zero());
+  if (const auto code = parse_arguments(app, argc, argv)) return *code;
   action(arguments);
   return 0;
 }
@@ -264,10 +247,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "ecoctl: {}\n", error.what());
-    return 1;
-  }
+  return eco::run_program("ecoctl", [&] { return run(argc, argv); });
 }

@@ -7,10 +7,10 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <thread>
 
+#include "command_line.h"
 #include "daemon.h"
 #include "job_process.h"
 #include "worker.h"
@@ -78,7 +78,7 @@ int run_worker(eco::WorkerOptions options, bool while_stdin) {
 int run_federated(const std::string& file, bool print) {
   auto config = file.empty() ? eco::parse_config("", "defaults") : eco::read_config(file);
   if (print) {
-    for (const auto& warning : config.warnings) fmt::print(stderr, "ecod: {}\n", warning);
+    for (const auto& warning : config.warnings) eco::print_error(fmt::format("ecod: {}\n", warning));
     fmt::print("{}", eco::print_config(config));
     return 0;
   }
@@ -88,9 +88,7 @@ int run_federated(const std::string& file, bool print) {
   return eco::run_daemon(std::move(config), file);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int command(int argc, char** argv) {
   CLI::App app{"ecod: one server of an eco federation; its servers share RocksDB compactions", "ecod"};
   app.footer(examples);
   app.set_version_flag("--version", EDGEJOULE_VERSION);
@@ -109,14 +107,15 @@ int main(int argc, char** argv) {
   job->add_option("--fd", fd)->required();
   job->add_option("--data-fd", data_fd);
   job->add_option("--scratch", scratch)->required();
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = eco::parse_arguments(app, argc, argv)) return *code;
   std::signal(SIGPIPE, SIG_IGN);
-  try {
-    if (job->parsed()) return eco::run_job(fd, data_fd, scratch);
-    if (worker->parsed()) return run_worker(std::move(options), while_stdin);
-    return run_federated(file, print);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "ecod: {}\n", error.what());
-    return 1;
-  }
+  if (job->parsed()) return eco::run_job(fd, data_fd, scratch);
+  if (worker->parsed()) return run_worker(std::move(options), while_stdin);
+  return run_federated(file, print);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return eco::run_program("ecod", [&] { return command(argc, argv); });
 }

@@ -39,7 +39,7 @@ bool stays_unasked(PolicyKind kind, const Option& here) {
     case PolicyKind::eco_global:
     case PolicyKind::eco_plus:
       return unknown;
-    case PolicyKind::fixed:
+    case PolicyKind::static_server:
       return false;
   }
   return false;
@@ -594,7 +594,7 @@ Result<> Node::set_policy(const proto::PolicyRequest& request) {
   const auto named = policy_named(request.policy());
   if (!request.policy().empty() && !configured && !named)
     return Error{fmt::format("no policy is named \"{}\"; expected {} or configured", request.policy(), policy_list())};
-  if (named && named->kind == PolicyKind::fixed && !is_known(named->target))
+  if (named && named->kind == PolicyKind::static_server && !is_known(named->target))
     return Error{fmt::format("no server is named {}", named->target)};
   return change([&](proto::Settings& settings) {
     if (configured) settings.clear_policy(), settings.clear_shadow();

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "command_line.h"
 #include "report.h"
 #include "simulation.h"
 
@@ -84,11 +85,11 @@ void run(const Options& options) {
     events += outcome.events;
     decisions.insert(decisions.end(), outcome.decision_us.begin(), outcome.decision_us.end());
   }
-  fmt::print(stderr,
-             "\n{} events in {:.1f} s: {:.0f} a second; {} decisions of {:.1f} us CPU time in the median, {:.1f} at "
-             "the 99th percentile\n",
-             events, took_s, static_cast<double>(events) / took_s, decisions.size(), quantile(decisions, 0.5),
-             quantile(decisions, 0.99));
+  eco::print_error(fmt::format(
+      "\n{} events in {:.1f} s: {:.0f} a second; {} decisions of {:.1f} us CPU time in the median, {:.1f} at "
+      "the 99th percentile\n",
+      events, took_s, static_cast<double>(events) / took_s, decisions.size(), quantile(decisions, 0.5),
+      quantile(decisions, 0.99)));
   write(options.json, json_of(spec, outcomes).dump(1) + "\n");
   write(options.jobs, jobs_csv(outcomes));
   write(options.inputs, input_samples_csv(outcomes));
@@ -134,10 +135,8 @@ void watts(const Options& options) {
                eco::name_of(as_given.policies.front()), holds[p] ? "at all watts" : "not at all watts");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  CLI::App app("Simulates a federation of RocksDB servers by the policies and predictors of eco.");
+int command(int argc, char** argv) {
+  CLI::App app("Simulates a federation of RocksDB servers by the policies and predictors of eco.", "eco-sim");
   app.footer(examples);
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "print the help of all commands");
@@ -151,7 +150,7 @@ int main(int argc, char** argv) {
     command->add_option("--seed", options.seeds, "seed to use instead of the file's; repeatable")
         ->allow_extra_args(false);
     command->add_option("--duration", options.duration_s, "seconds to simulate instead of the file's")
-        ->check(CLI::PositiveNumber);
+        ->check(eco::positive_number());
     command->add_option("--scale", options.scales, "TIER.FIGURE=FACTOR: multiply a tier's figure")
         ->allow_extra_args(false);
     command->footer(examples);
@@ -166,12 +165,14 @@ int main(int argc, char** argv) {
   CLI::App* watts_command =
       app.add_subcommand("watts", "repeat the experiment with each tier's watts 50 % lower and higher");
   common(watts_command);
-  CLI11_PARSE(app, argc, argv);
-  try {
-    if (*run_command) run(options);
-    if (*watts_command) watts(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "eco-sim: {}\n", error.what());
-    return 1;
-  }
+  if (const auto code = eco::parse_arguments(app, argc, argv)) return *code;
+  if (*run_command) run(options);
+  if (*watts_command) watts(options);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return eco::run_program("eco-sim", [&] { return command(argc, argv); });
 }

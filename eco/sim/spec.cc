@@ -292,7 +292,7 @@ Spec read_spec(const std::filesystem::path& file, const std::vector<Scale>& scal
 void expect_targets(const Spec& spec) {
   const auto names = names_of(spec.servers);
   for (const Policy& policy : spec.policies)
-    if (policy.kind == PolicyKind::fixed && std::ranges::find(names, policy.target) == names.end())
+    if (policy.kind == PolicyKind::static_server && std::ranges::find(names, policy.target) == names.end())
       throw SpecError(fmt::format("policy {}: no server is named {}; expected one of {}", name_of(policy),
                                   policy.target, fmt::join(names, ", ")));
 }

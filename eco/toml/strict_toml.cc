@@ -43,6 +43,7 @@ std::shared_ptr<const toml::table> parsed(const std::string& file, Parse parse) 
 }  // namespace
 
 StrictToml::StrictToml(const std::filesystem::path& file) {
+  if (std::filesystem::is_directory(file)) throw TomlError(fmt::format("{}: is a directory", file.string()));
   if (!std::filesystem::is_regular_file(file)) throw TomlError(fmt::format("{}: no such file", file.string()));
   const auto root = parsed(file.string(), [&] { return toml::parse_file(file.string()); });
   node_ = std::make_unique<Node>(Node{root, root.get(), file.string(), ""});

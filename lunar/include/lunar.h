@@ -580,7 +580,7 @@ struct lunar_statement;
 /* The error of a statement. */
 struct lunar_sql_message {
   const char* text;  /* the reason, without a final full stop; empty: no error, or a build without texts */
-  const char* token; /* the token with the error, or for an error in a row the column's name. No final zero */
+  const char* token; /* the token with the error; for an error in a row the column's name or the key. No final zero */
   uint32_t bytes;    /* of token */
   uint32_t position; /* of token in the text that was prepared, in bytes; 0 for an error in a row */
 };

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <iostream>
+#include <utility>
 
 namespace shell {
 

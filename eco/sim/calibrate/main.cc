@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "command_line.h"
 #include "measured_json.h"
 
 namespace {
@@ -25,7 +26,7 @@ constexpr char examples[] = R"(Examples:
   eco-calibrate --quick                                a minute, to see what it does
   eco-calibrate --value-bytes 400 --codec ZSTD --write-buffer-mb 64 --rounds 5 --directory /mnt/disk
   eco-calibrate --no-offload                           without a worker; bytes moved keep assumed costs
-It counts CPU time, not time: other work on the machine disturbs less, and the spread of the rounds says how much.)";
+It measures CPU time, so other programs disturb it less. The spread between rounds shows how much.)";
 
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
@@ -42,15 +43,16 @@ class Progress {
   void operator()(const std::string& what, double part) const {
     if (interrupted != 0) throw std::runtime_error("interrupted");
     if (isatty(2) == 0) {
-      fmt::print(stderr, "{:3.0f} % {}\n", 100 * part, what);
+      eco::print_error(fmt::format("{:3.0f} % {}\n", 100 * part, what));
       return;
     }
     constexpr int width = 24;
     const int done = static_cast<int>(width * part);
-    fmt::print(stderr, "\r\x1b[K[{:#>{}}{:.>{}}] {:3.0f} % {}", "", done, "", width - done, 100 * part, what);
+    eco::print_error(
+        fmt::format("\r\x1b[K[{:#>{}}{:.>{}}] {:3.0f} % {}", "", done, "", width - done, 100 * part, what));
   }
   void end() const {
-    if (isatty(2) != 0) fmt::print(stderr, "\r\x1b[K");
+    if (isatty(2) != 0) eco::print_error("\r\x1b[K");
   }
 };
 
@@ -79,65 +81,64 @@ std::string command_line(int argc, char** argv) {
   return command;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  CLI::App app("Measures what RocksDB's operations cost on this machine, for eco-sim.");
+int command(int argc, char** argv) {
+  CLI::App app("Measures what RocksDB's operations cost on this machine, for eco-sim.", "eco-calibrate");
   app.footer(examples);
   Plan plan;
   std::string out, machine = processor();
   fs::path directory = fs::temp_directory_path();
   bool quick = false, no_offload = false;
   plan.ecod = (fs::read_symlink("/proc/self/exe").parent_path() / "ecod").string();
-  app.add_option("--out", out, "measurements (JSON); without it, to the terminal");
-  app.add_option("--machine", machine, "its name in the measurements")->capture_default_str();
-  app.add_option("--value-bytes", plan.value_bytes, "may be given again")
+  app.add_option("--out", out, "file for the measurements (JSON); without it they go to standard output");
+  app.add_option("--machine", machine, "name of this machine in the output")->capture_default_str();
+  app.add_option("--value-bytes", plan.value_bytes, "bytes of a value; may be repeated")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  app.add_option("--codec", plan.codecs, "of the files; the first is the reference's; may be given again")
+  app.add_option("--codec", plan.codecs,
+                 "compression of the table files; the first is also used for the reference; may be repeated")
       ->check(CLI::IsMember(known_codecs()))
       ->capture_default_str();
   app.add_option("--write-buffer-mb", plan.write_buffer_mb,
-                 "sizes of memtables, and by them of all; may be given again")
+                 "memtable size in MB; other sizes scale with it; may be repeated")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  app.add_option("--memtables", plan.memtables, "filled in each case")
+  app.add_option("--memtables", plan.memtables, "memtables filled per case")
       ->check(CLI::Range(5, 1000))
       ->capture_default_str();
-  app.add_option("--rounds", plan.rounds, "of all cases, one after the other")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
-  app.add_option("--seed", plan.seed)->capture_default_str();
+  app.add_option("--rounds", plan.rounds, "rounds over all cases")->check(CLI::Range(1, 100))->capture_default_str();
+  app.add_option("--seed", plan.seed, "seed of the random keys and values")->capture_default_str();
   app.add_option("--directory", directory, "where databases are made; tmpfs leaves the disk out")
       ->capture_default_str();
   app.add_option("--ecod", plan.ecod, "program whose worker takes jobs on loopback")->capture_default_str();
   app.add_flag("--no-offload", no_offload, "measure local compactions only");
   app.add_flag("--quick", quick, "memtables of 8 MB, two rounds");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = eco::parse_arguments(app, argc, argv)) return *code;
   for (const int number : {SIGINT, SIGTERM}) std::signal(number, [](int) { interrupted = 1; });
   if (quick) plan.write_buffer_mb = {8}, plan.rounds = 2;
   if (no_offload) plan.ecod.clear();
-  try {
-    if (fs::path(out).extension() == ".toml")
-      throw std::runtime_error(out + ": measurements are JSON; `edgejoule eco calibration MEASURED.json --out " + out +
-                               "` fits the costs");
-    if (!plan.ecod.empty() && access(plan.ecod.c_str(), X_OK) != 0)
-      throw std::runtime_error(plan.ecod + ": cannot be started; --ecod PROGRAM, or --no-offload");
-    const Folder folder(directory);
-    plan.directory = folder.path();
-    const Progress progress;
-    const Measured measured = measure(plan, progress);
-    progress.end();
-    const std::string text = json_of(plan, measured, machine, command_line(argc, argv)).dump(1) + "\n";
-    if (out.empty()) {
-      fmt::print("{}", text);
-      return 0;
-    }
-    std::ofstream file(out);
-    file << text;
-    if (!file.flush()) throw std::runtime_error(out + ": cannot be written");
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "eco-calibrate: {}\n", error.what());
-    return 1;
+  if (fs::path(out).extension() == ".toml")
+    throw std::runtime_error(out + ": measurements are JSON; `edgejoule eco calibration MEASURED.json --out " + out +
+                             "` fits the costs");
+  if (!plan.ecod.empty() && access(plan.ecod.c_str(), X_OK) != 0)
+    throw std::runtime_error(plan.ecod + ": cannot be started; --ecod PROGRAM, or --no-offload");
+  const Folder folder(directory);
+  plan.directory = folder.path();
+  const Progress progress;
+  const Measured measured = measure(plan, progress);
+  progress.end();
+  const std::string text = json_of(plan, measured, machine, command_line(argc, argv)).dump(1) + "\n";
+  if (out.empty()) {
+    fmt::print("{}", text);
+    return 0;
   }
+  std::ofstream file(out);
+  file << text;
+  if (!file.flush()) throw std::runtime_error(out + ": cannot be written");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return eco::run_program("eco-calibrate", [&] { return command(argc, argv); });
 }
