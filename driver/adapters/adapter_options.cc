@@ -60,7 +60,7 @@ std::string choice_option(const Properties& properties, const std::string& key, 
 
 std::uint64_t bounded_option(const Properties& properties, const std::string& key, std::uint64_t default_value,
                              std::uint64_t min, std::uint64_t max) {
-  const std::uint64_t value = properties.get_u64(key, default_value);
+  const std::uint64_t value = properties.get_u64(key, default_value, max);
   if (value < min || value > max) {
     const auto what = properties.has(key) ? fmt::format("{}: property {}={}", properties.origin(key), key, value)
                                           : fmt::format("property {} (default {})", key, value);

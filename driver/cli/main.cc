@@ -23,6 +23,7 @@
 #include "system/one_line.h"
 #include "system/run_failure.h"
 #include "system/standard_error.h"
+#include "system/standard_files.h"
 #include "system/system.h"
 
 namespace edgejoule::driver {
@@ -102,6 +103,16 @@ int verify(const Arguments& arguments, const DurabilityTestOptions& options) {
   }
 }
 
+// For a command that does not exist CLI11 says only that one is required.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const auto unknown = app.remaining();
+  if (unknown.empty() || !app.get_subcommands().empty()) return error.what();
+  if (unknown.front().starts_with('-')) return "unknown option " + unknown.front();
+  std::vector<std::string> commands;
+  for (const auto* command : app.get_subcommands({})) commands.push_back(command->get_name());
+  return fmt::format("unknown command {}; expected one of {}", unknown.front(), fmt::join(commands, ", "));
+}
+
 int obey(int argc, const char* const* argv) {
   CLI::App app{
       "Drives databases with the workloads of YCSB, db_bench, Mobibench and sqlite-bench, and measures latency, "
@@ -142,7 +153,7 @@ int obey(int argc, const char* const* argv) {
   } catch (const CLI::Success& asked) {
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    complain(fmt::format("{}; see --help", error.what()));
+    complain(fmt::format("{}; see --help", usage_error(app, error)));
   } catch (const UsageError& error) {
     complain(error.what());
   } catch (const std::exception& error) {
@@ -173,6 +184,7 @@ int command_line(int argc, const char* const* argv) {
 }  // namespace edgejoule::driver
 
 int main(int argc, char** argv) {
+  edgejoule::driver::occupy_closed_descriptors();
   // At a file size limit the database must get an error, which it reports, instead of a fatal signal.
   signal(SIGXFSZ, SIG_IGN);
   // libmongoc keeps counters in shared memory under its process id. A killed process leaves them there, and the next

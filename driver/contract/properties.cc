@@ -189,13 +189,15 @@ std::string Properties::get(const std::string& key, const std::string& default_v
   return found == values_.end() ? default_value : found->second;
 }
 
-std::uint64_t Properties::get_u64(const std::string& key, std::uint64_t default_value) const {
+std::uint64_t Properties::get_u64(const std::string& key, std::uint64_t default_value, std::uint64_t most) const {
   const auto found = values_.find(key);
   if (found == values_.end()) return default_value;
   const auto text = trimmed(found->second);
   std::uint64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || failure != std::errc{} || end != text.data() + text.size()) {
+  const bool is_number = !text.empty() && end == text.data() + text.size();
+  if (is_number && failure == std::errc::result_out_of_range) refuse(key, fmt::format("a number up to {}", most));
+  if (!is_number || failure != std::errc{}) {
     refuse(key, "a whole number >= 0");
   }
   return number;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,7 +27,9 @@ class Properties {
   [[nodiscard]] std::string get(const std::string& key, const std::string& default_value) const;
 
   // Throws UsageError with the key, the value and the expected form if the value is malformed.
-  [[nodiscard]] std::uint64_t get_u64(const std::string& key, std::uint64_t default_value) const;
+  // most: what the caller accepts, for the message on a number of more than 64 bits.
+  [[nodiscard]] std::uint64_t get_u64(const std::string& key, std::uint64_t default_value,
+                                      std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const;
   [[nodiscard]] double get_double(const std::string& key, double default_value) const;
   [[nodiscard]] bool get_bool(const std::string& key, bool default_value) const;
 

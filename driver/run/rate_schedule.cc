@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <numbers>
+#include <system_error>
 
 #include "system/check.h"
 #include "system/usage_error.h"
@@ -71,6 +73,9 @@ struct Recorded {
 
 std::vector<Recorded> lines_of(const std::string& text) {
   const auto path = text.substr(5);
+  if (std::error_code absent; std::filesystem::is_directory(path, absent)) {
+    refuse(text, "a file; this is a directory");
+  }
   std::ifstream file(path);
   if (!file) refuse(text, "a file that can be read");
   std::vector<Recorded> lines;

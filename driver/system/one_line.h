@@ -6,7 +6,8 @@
 
 namespace edgejoule::driver {
 
-// Writes control characters as \n, \t or \x1b. All other text, including UTF-8, stays unchanged.
+// Writes control characters, also those of U+0080 to U+009F, as \n, \t or \x1b, and bytes that are no UTF-8 as \xff.
+// All other text stays unchanged.
 [[nodiscard]] std::string one_line(std::string_view text);
 
 }  // namespace edgejoule::driver

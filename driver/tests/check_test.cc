@@ -103,8 +103,8 @@ TEST(AcknowledgedCounterDeathTest, a_number_is_acknowledged_once_and_only_when_i
   EXPECT_DEATH(counter.acknowledge(9), "number - first < window");
 }
 
-KeyRequests requests(KeyLaw law) {
-  return {.law = law,
+KeyRequests requests(RequestDistribution distribution) {
+  return {.distribution = distribution,
           .first = 5,
           .count = 10,
           .records = 15,
@@ -116,24 +116,25 @@ KeyRequests requests(KeyLaw law) {
 }
 
 TEST(KeyChooserDeathTest, a_key_outside_the_range_is_found) {
-  const KeyChooser keys(requests(KeyLaw::uniform), 0, 1);
+  const KeyChooser keys(requests(RequestDistribution::uniform), 0, 1);
   keys.check_invariants(14, 15);
   EXPECT_DEATH(keys.check_invariants(15, 20), "number - requests_.first < requests_.count");
   EXPECT_DEATH(keys.check_invariants(4, 15), "number - requests_.first < requests_.count");
-  EXPECT_DEATH(KeyChooser(requests(KeyLaw::latest), 0, 1).check_invariants(15, 15), "number < end");
-  EXPECT_DEATH(KeyChooser(requests(KeyLaw::zipfian), 0, 1).check_invariants(4, 15), "number >= requests_.first");
+  EXPECT_DEATH(KeyChooser(requests(RequestDistribution::latest), 0, 1).check_invariants(15, 15), "number < end");
+  EXPECT_DEATH(KeyChooser(requests(RequestDistribution::zipfian), 0, 1).check_invariants(4, 15),
+               "number >= requests_.first");
 }
 
 TEST(KeyChooserDeathTest, requests_beyond_the_records_are_refused) {
-  auto wrong = requests(KeyLaw::uniform);
+  auto wrong = requests(RequestDistribution::uniform);
   wrong.count = 11;
   EXPECT_DEATH(KeyChooser(wrong, 0, 1), "requests.count");
-  wrong = requests(KeyLaw::hotspot);
+  wrong = requests(RequestDistribution::hotspot);
   wrong.hot = 10;
   EXPECT_DEATH(KeyChooser(wrong, 0, 1), "hot < requests.count");
-  EXPECT_DEATH(KeyChooser(requests(KeyLaw::uniform), 1, 1), "client < clients");
+  EXPECT_DEATH(KeyChooser(requests(RequestDistribution::uniform), 1, 1), "client < clients");
   const AcknowledgedCounter fewer(14);
-  KeyChooser keys(requests(KeyLaw::uniform), 0, 1);
+  KeyChooser keys(requests(RequestDistribution::uniform), 0, 1);
   Random random(1);
   EXPECT_DEATH(static_cast<void>(keys.next(random, fewer, running)), "end >= requests_.records");
 }

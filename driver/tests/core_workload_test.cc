@@ -23,7 +23,7 @@ TEST(CoreWorkload, defaults_are_those_of_ycsb) {
   EXPECT_EQ(defaults.fields[9], "field9");
   EXPECT_EQ(defaults.field_bytes.most, 100U);
   EXPECT_EQ(defaults.proportions, (std::array<double, transaction_kinds>{0.95, 0.05, 0, 0, 0}));
-  EXPECT_EQ(defaults.requests.law, KeyLaw::uniform);
+  EXPECT_EQ(defaults.requests.distribution, RequestDistribution::uniform);
   EXPECT_EQ(defaults.scan_records.most, 1000U);
   EXPECT_TRUE(defaults.hashed_keys);
   EXPECT_TRUE(defaults.read_all_fields);

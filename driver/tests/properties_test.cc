@@ -76,6 +76,17 @@ TEST_F(PropertyFile, malformed_values_name_place_key_value_and_expectation) {
   }
 }
 
+TEST(Properties, a_number_beyond_64_bits_is_refused_with_the_largest_that_is_accepted) {
+  Properties properties;
+  properties.set("n", "99999999999999999999999", "-p");
+  try {
+    static_cast<void>(properties.get_u64("n", 0, 1000));
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "-p: property n=99999999999999999999999: expected a number up to 1000");
+  }
+}
+
 TEST(Properties, numbers_and_flags_are_read_whole_or_refused) {
   Properties properties;
   for (const auto* bad : {"-1", "1.5", "1x", "", "0x10", "99999999999999999999"}) {

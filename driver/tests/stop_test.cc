@@ -119,8 +119,8 @@ TEST(Stop, ends_clients_that_wait_for_the_insert_of_a_connection_without_an_answ
   database.connection.answer();
 }
 
-KeyRequests requests_of(KeyLaw law, std::uint64_t records, std::uint64_t reserved) {
-  return {.law = law,
+KeyRequests requests_of(RequestDistribution distribution, std::uint64_t records, std::uint64_t reserved) {
+  return {.distribution = distribution,
           .first = 0,
           .count = records,
           .records = records,
@@ -134,7 +134,7 @@ KeyRequests requests_of(KeyLaw law, std::uint64_t records, std::uint64_t reserve
 // Before ADR 026 nearly every draw was of a key that did not exist yet.
 TEST(KeyChooser, finds_keys_also_when_operationcount_foresees_far_more_inserts_than_there_are_records) {
   constexpr std::uint64_t records = 10;
-  KeyChooser keys(requests_of(KeyLaw::zipfian, records, 100'000'000'000), 0, 1);
+  KeyChooser keys(requests_of(RequestDistribution::zipfian, records, 100'000'000'000), 0, 1);
   const AcknowledgedCounter inserted(records);
   const std::atomic<bool> running = false;
   Random random(1);
@@ -144,7 +144,7 @@ TEST(KeyChooser, finds_keys_also_when_operationcount_foresees_far_more_inserts_t
 }
 
 TEST(KeyChooser, finds_a_key_that_is_young_enough_however_old_keys_are_on_average) {
-  auto requests = requests_of(KeyLaw::exponential, 10, 0);
+  auto requests = requests_of(RequestDistribution::exponential, 10, 0);
   requests.mean_age = 1e14;
   KeyChooser keys(requests, 0, 1);
   const AcknowledgedCounter inserted(10);
@@ -158,7 +158,7 @@ TEST(KeyChooser, finds_a_key_that_is_young_enough_however_old_keys_are_on_averag
 }
 
 TEST(KeyChooser, gives_up_when_the_run_stops) {
-  auto requests = requests_of(KeyLaw::zipfian, 1, 0);
+  auto requests = requests_of(RequestDistribution::zipfian, 1, 0);
   requests.theta = zipfian_theta_max;  // nearly all draws are of rank 0, whose key is missing
   KeyChooser keys(requests, 0, 1);
   const AcknowledgedCounter inserted(1);
@@ -170,14 +170,14 @@ TEST(KeyChooser, gives_up_when_the_run_stops) {
 }
 
 TEST(KeySpace, is_that_of_ycsb_up_to_eight_keys_for_each_that_is_there) {
-  KeySpace space(requests_of(KeyLaw::zipfian, 1000, 6999));
+  KeySpace space(requests_of(RequestDistribution::zipfian, 1000, 6999));
   EXPECT_EQ(space.keys(1000), 8000U);
   EXPECT_EQ(space.keys(7000), 8000U);
 }
 
 TEST(KeySpace, beyond_is_two_to_four_times_what_is_there_and_never_more_than_ycsb_s) {
   constexpr std::uint64_t foreseen = 1'000'001;
-  KeySpace space(requests_of(KeyLaw::zipfian, 1000, foreseen - 1001));
+  KeySpace space(requests_of(RequestDistribution::zipfian, 1000, foreseen - 1001));
   for (std::uint64_t existing = 1000; existing < foreseen; ++existing) {
     const auto keys = space.keys(existing);
     ASSERT_GE(keys, std::min(foreseen, 2 * existing));

@@ -251,6 +251,8 @@ REFUSED = [
     (["-p", "recordcuont=1"], "did you mean recordcount?"),
     (["-p", "recordcount"], "expected key=value"),
     (["-p", "recordcount=0"], "recordcount=0: expected a number from 1"),
+    (["-p", "operationcount=9" + 30 * "9"], "expected a number up to 9223372036854775807\n"),
+    (["--rate", "file:/tmp"], "rate file:/tmp: expected a file; this is a directory\n"),
     (["-p", "recordcount=ten"], "recordcount=ten: expected a whole number"),
     (["-p", "readproportion=-1"], "readproportion=-1: expected a proportion >= 0"),
     (["-p", "readproportion=0", "-p", "updateproportion=0"], "all proportions are 0"),
@@ -531,6 +533,48 @@ def test_no_output_overwrites_an_input(tmp_path: Path, output: list[str], data: 
     assert done.returncode == 2
     assert file.read_text() == "kept"
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("descriptors", ["0", "1", "2", "12", "012"])
+def test_a_closed_descriptor_is_never_a_file_of_the_database(tmp_path: Path, descriptors: str) -> None:
+    closing = " ".join(f"{descriptor}>&-" for descriptor in descriptors)
+    closed = ["bash", "-c", f'exec "$0" "$@" {closing}']
+    records = ["-p", "recordcount=1000", "-p", "operationcount=1000", "--seed", "1", "-p", f"lunar.path={tmp_path}/l"]
+    done = drive("load", "-db", "lunar", *records, "-threads", "2", starter=closed)
+    if "1" in descriptors:
+        assert done.returncode == 1
+        if "2" not in descriptors:
+            assert done.stderr.endswith("the report cannot be written to standard output: Bad file descriptor\n")
+    else:
+        assert done.returncode == 0
+        assert "[OVERALL]" in done.stdout
+    reading = [*records, "-p", "readproportion=1", "-p", "updateproportion=0", "-json", "-"]
+    end = events_of(drive("run", "-db", "lunar", *reading).stdout)[-1]
+    assert (end["operations"], end["failures"]) == (1000, 0)
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"[OVERALL]" in file.read_bytes()]
+
+
+def test_a_message_shows_no_bytes_that_a_terminal_could_obey(tmp_path: Path) -> None:
+    file = tmp_path / "random.properties"
+    file.write_bytes(b"k\xc3\xa9y\x1b[2J\xff\x9b\xc2\x9b31m\xe2\x82=1\n")
+    done = subprocess.run([DRIVER, "run", "-db", "noop", "-P", file], capture_output=True, timeout=60)
+    assert "unknown property k\u00e9y\\x1b[2J\\xff\\x9b\\xc2\\x9b31m\\xe2\\x82;".encode() in done.stderr
+
+
+def test_a_server_that_is_not_there_is_asked_for_once() -> None:
+    server = ["-p", "postgres.host=127.0.0.1", "-p", "postgres.port=1"]
+    done = drive("run", "-db", "postgres", *SMALL, *server)
+    if "not built" in done.stderr or "unknown database" in done.stderr:
+        pytest.skip("built without the adapter of PostgreSQL")
+    assert done.stderr.count("server running") == 1
+    assert "Connection refused; is a server running at 127.0.0.1:1? Set postgres.host" in done.stderr
+    assert "\\t" not in done.stderr
+
+
+def test_an_unknown_command_is_named() -> None:
+    commands = "load, run, databases, workloads, verify-durability"
+    assert drive("foo").stderr == f"edgejoule-driver: unknown command foo; expected one of {commands}; see --help\n"
+    assert drive("--foo").stderr == "edgejoule-driver: unknown option --foo; see --help\n"
 
 
 def test_outputs_may_be_separate_files_or_none(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ void refuse(const Properties& properties, const std::string& key, const std::str
 
 std::uint64_t PropertyReader::number(const std::string& key, std::uint64_t default_value, std::uint64_t least,
                                      std::uint64_t most) {
-  const auto value = properties_.get_u64(key, default_value);
+  const auto value = properties_.get_u64(key, default_value, most);
   if (value < least || value > most) {
     refuse(properties_, key, fmt::format("expected a number from {} to {}", least, most));
   }

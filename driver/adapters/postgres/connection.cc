@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 #include <string>
 
 #include "system/interruption.h"
@@ -14,11 +15,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Leaves out libpq's question whether a server is running, which `hint` asks too.
 std::string one_line(std::string_view message) {
-  std::string line(message);
-  while (!line.empty() && line.back() == '\n') line.pop_back();
-  std::ranges::replace(line, '\n', ' ');
-  return line;
+  std::string joined;
+  std::istringstream lines{std::string(message)};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("\tIs the server running")) continue;
+    std::ranges::replace(line, '\t', ' ');
+    joined += (joined.empty() ? "" : " ") + line;
+  }
+  return joined;
 }
 
 std::string hint(std::string_view message, const PostgresSettings& settings) {

@@ -26,9 +26,9 @@ const std::vector<std::pair<std::string_view, LengthLaw>> length_laws{{"constant
                                                                       {"zipfian", LengthLaw::zipfian},
                                                                       {"histogram", LengthLaw::histogram}};
 
-const std::vector<std::pair<std::string_view, KeyLaw>> key_laws{
-    {"uniform", KeyLaw::uniform}, {"zipfian", KeyLaw::zipfian},         {"latest", KeyLaw::latest},
-    {"hotspot", KeyLaw::hotspot}, {"exponential", KeyLaw::exponential}, {"sequential", KeyLaw::sequential}};
+const std::vector<std::pair<std::string_view, RequestDistribution>> request_distributions{
+    {"uniform", RequestDistribution::uniform}, {"zipfian", RequestDistribution::zipfian},         {"latest", RequestDistribution::latest},
+    {"hotspot", RequestDistribution::hotspot}, {"exponential", RequestDistribution::exponential}, {"sequential", RequestDistribution::sequential}};
 
 constexpr std::uint64_t field_bytes_max = 1U << 30U;
 
@@ -77,14 +77,14 @@ std::uint64_t CoreWorkload::reserved_keys() const {
 }
 
 void CoreWorkload::read_requests(Reader& reader, const Properties& properties) {
-  requests.law = reader.choice<KeyLaw>("requestdistribution", "uniform", key_laws);
+  requests.distribution = reader.choice<RequestDistribution>("requestdistribution", "uniform", request_distributions);
   requests.first = insert_start;
   requests.count = insert_count;
   requests.records = records;
   requests.reserved = reserved_keys();
   requests.theta = reader.real("zipfian.theta", zipfian_theta, 0, zipfian_theta_max);
   const bool of_records = reader.choice<bool>("zipfian.ranks", "ycsb", {{"ycsb", false}, {"records", true}});
-  if (of_records && requests.law == KeyLaw::zipfian) requests.law = KeyLaw::zipfian_of_records;
+  if (of_records && requests.distribution == RequestDistribution::zipfian) requests.distribution = RequestDistribution::zipfian_of_records;
   read_hotspot(reader, properties);
   const auto percentile = reader.real("exponential.percentile", 95, 1e-9, 100 - 1e-9);
   const auto fraction = reader.real("exponential.frac", 0.8571428571, 1e-9, 100);
@@ -95,7 +95,7 @@ void CoreWorkload::read_hotspot(Reader& reader, const Properties& properties) {
   const auto data = reader.real("hotspotdatafraction", 0.2, 0, 1);
   requests.hot_share = reader.real("hotspotopnfraction", 0.8, 0, 1);
   requests.hot = static_cast<std::uint64_t>(static_cast<double>(insert_count) * data);
-  if (requests.law != KeyLaw::hotspot) return;
+  if (requests.distribution != RequestDistribution::hotspot) return;
   if (requests.hot == 0 && requests.hot_share > 0) {
     refuse(properties, "hotspotdatafraction",
            fmt::format("leaves no record in the hot set, to which hotspotopnfraction={} of the requests go",

@@ -15,11 +15,19 @@
 
 namespace edgejoule::driver {
 
-enum class KeyLaw : std::uint8_t { uniform, zipfian, zipfian_of_records, latest, hotspot, exponential, sequential };
+enum class RequestDistribution : std::uint8_t {
+  uniform,
+  zipfian,
+  zipfian_of_records,
+  latest,
+  hotspot,
+  exponential,
+  sequential
+};
 
 // The distribution of requests over the keys, from YCSB's properties.
 struct KeyRequests {
-  KeyLaw law;
+  RequestDistribution distribution;
   std::uint64_t first;     // first key that is requested
   std::uint64_t count;     // of requested keys at the start of the run
   std::uint64_t records;   // in the database at the start of the run
@@ -64,16 +72,18 @@ class KeyChooser {
       : requests_(requests),
         position_(client % requests.count),
         stride_(clients % requests.count),
-        permuted_(requests.law == KeyLaw::zipfian_of_records
+        permuted_(requests.distribution == RequestDistribution::zipfian_of_records
                       ? std::optional<PermutedZipfian>(std::in_place, requests.first, requests.count, requests.theta)
                       : std::nullopt),
         space_(requests),
         zipfian_(requests.theta),
-        latest_(requests.law == KeyLaw::latest ? std::max<std::uint64_t>(requests.records, 2) - 1 : 1, requests.theta) {
+        latest_(
+            requests.distribution == RequestDistribution::latest ? std::max<std::uint64_t>(requests.records, 2) - 1 : 1,
+            requests.theta) {
     EJ_CHECK(client < clients, client, clients);
     EJ_CHECK(requests.count > 0 && requests.count <= requests.records - requests.first, requests.count,
              requests.records, requests.first);
-    if (requests.law != KeyLaw::hotspot) return;
+    if (requests.distribution != RequestDistribution::hotspot) return;
     const auto& hot = requests.hot;
     EJ_CHECK(hot <= requests.count && (hot > 0 || requests.hot_share <= 0), hot, requests.count, requests.hot_share);
     EJ_CHECK(hot < requests.count || requests.hot_share >= 1, hot, requests.count, requests.hot_share);
@@ -95,38 +105,38 @@ class KeyChooser {
   // number: drawn while the keys below `end` existed.
   void check_invariants(std::uint64_t number, std::uint64_t end) const {
     EJ_CHECK(position_ < requests_.count && stride_ < requests_.count, position_, stride_, requests_.count);
-    switch (requests_.law) {
-      case KeyLaw::zipfian:
+    switch (requests_.distribution) {
+      case RequestDistribution::zipfian:
         EJ_CHECK(number >= requests_.first, number, requests_.first);
         return;
-      case KeyLaw::latest:
-      case KeyLaw::exponential:
+      case RequestDistribution::latest:
+      case RequestDistribution::exponential:
         EJ_CHECK(number < end, number, end);
         return;
-      case KeyLaw::uniform:
-      case KeyLaw::zipfian_of_records:
-      case KeyLaw::hotspot:
-      case KeyLaw::sequential:
+      case RequestDistribution::uniform:
+      case RequestDistribution::zipfian_of_records:
+      case RequestDistribution::hotspot:
+      case RequestDistribution::sequential:
         EJ_CHECK(number - requests_.first < requests_.count, number, requests_.first, requests_.count);
     }
   }
 
  private:
   std::uint64_t draw(Random& random, std::uint64_t end) {
-    switch (requests_.law) {
-      case KeyLaw::uniform:
+    switch (requests_.distribution) {
+      case RequestDistribution::uniform:
         return requests_.first + random.below(requests_.count);
-      case KeyLaw::zipfian:
+      case RequestDistribution::zipfian:
         return requests_.first + zipfian_.next(random, space_.keys(end - requests_.first));
-      case KeyLaw::zipfian_of_records:
+      case RequestDistribution::zipfian_of_records:
         return permuted_->next(random);
-      case KeyLaw::latest:
+      case RequestDistribution::latest:
         return latest_.next(random, end - 1);
-      case KeyLaw::hotspot:
+      case RequestDistribution::hotspot:
         return requests_.first + hotspot(random);
-      case KeyLaw::exponential:
+      case RequestDistribution::exponential:
         return exponential(random, end);
-      case KeyLaw::sequential:
+      case RequestDistribution::sequential:
         return requests_.first + sequential();
     }
     return requests_.first;
