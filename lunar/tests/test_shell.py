@@ -353,6 +353,15 @@ def test_a_full_volume_is_reported_and_works_after_a_drop(tmp_path: Path) -> Non
     run(image, "DROP TABLE t", READINGS + ROWS, ".check")
 
 
+def test_the_reason_of_a_failed_format_is_in_the_message(tmp_path: Path) -> None:
+    image = tmp_path / "disk.img"
+    with image.open("wb") as file:
+        file.truncate(1 << 20)
+    limited = f"trap '' XFSZ; ulimit -f 20; {LUNAR} --format {image}"  # writes fail beyond 20 KiB
+    done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (1, f"lunar: {image}: the device failed: File too large\n")
+
+
 def test_a_host_without_room_is_reported_and_what_was_committed_stays(tmp_path: Path) -> None:
     image, csv = tmp_path / "disk.img", tmp_path / "t.csv"
     run("--format", "--size", "16M", image, "CREATE TABLE t (k INTEGER PRIMARY KEY, v TEXT)")

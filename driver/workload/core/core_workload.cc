@@ -27,8 +27,9 @@ const std::vector<std::pair<std::string_view, LengthLaw>> length_laws{{"constant
                                                                       {"histogram", LengthLaw::histogram}};
 
 const std::vector<std::pair<std::string_view, RequestDistribution>> request_distributions{
-    {"uniform", RequestDistribution::uniform}, {"zipfian", RequestDistribution::zipfian},         {"latest", RequestDistribution::latest},
-    {"hotspot", RequestDistribution::hotspot}, {"exponential", RequestDistribution::exponential}, {"sequential", RequestDistribution::sequential}};
+    {"uniform", RequestDistribution::uniform},         {"zipfian", RequestDistribution::zipfian},
+    {"latest", RequestDistribution::latest},           {"hotspot", RequestDistribution::hotspot},
+    {"exponential", RequestDistribution::exponential}, {"sequential", RequestDistribution::sequential}};
 
 constexpr std::uint64_t field_bytes_max = 1U << 30U;
 
@@ -84,7 +85,8 @@ void CoreWorkload::read_requests(Reader& reader, const Properties& properties) {
   requests.reserved = reserved_keys();
   requests.theta = reader.real("zipfian.theta", zipfian_theta, 0, zipfian_theta_max);
   const bool of_records = reader.choice<bool>("zipfian.ranks", "ycsb", {{"ycsb", false}, {"records", true}});
-  if (of_records && requests.distribution == RequestDistribution::zipfian) requests.distribution = RequestDistribution::zipfian_of_records;
+  if (of_records && requests.distribution == RequestDistribution::zipfian)
+    requests.distribution = RequestDistribution::zipfian_of_records;
   read_hotspot(reader, properties);
   const auto percentile = reader.real("exponential.percentile", 95, 1e-9, 100 - 1e-9);
   const auto fraction = reader.real("exponential.frac", 0.8571428571, 1e-9, 100);
