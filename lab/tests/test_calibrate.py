@@ -483,7 +483,7 @@ def test_an_interrupt_leaves_nothing_behind(with_law: None, tmp_path: Path, monk
         (["--meter", "board-profile"], "a model itself"),
         (["--meter", "nothing"], "no meter is called 'nothing'"),
         (["--meter-option", "a=1"], "needs --meter"),
-        (["--stages", "x.json"], "goes with --trace"),
+        (["--stages", "x.json"], "--stages needs --trace"),
         (["--trace", "x.csv"], "x.csv: state the accuracy of what recorded it: --gain-rel and --offset-w"),
         (["--trace", "x.csv", "--gain-rel", "0", "--offset-w", "0", "--stages", "absent.json"], "cannot be read"),
     ],

@@ -15,7 +15,7 @@ from edgejoule.cli.main import main
 from edgejoule.eco import calibration as eco_calibration
 from edgejoule.eco.calibration import fit
 from edgejoule.eco.sweep import find_program
-from edgejoule.errors import UsageError
+from edgejoule.errors import DataError, UsageError
 
 MEASURED = Path(__file__).parent / "data/eco-calibrate.json"
 
@@ -122,7 +122,7 @@ def test_without_offloaded_jobs_the_bytes_keep_assumed_costs_which_the_method_sa
 def test_another_file_than_measurements_is_refused(tmp_path: Path) -> None:
     for text in ("", "[]", '{"schema_version": 2, "reference_codec": "ZSTD"}'):
         (tmp_path / "x.json").write_text(text)
-        with pytest.raises(UsageError, match=r"x\.json: .*expected the JSON that eco-calibrate --out writes"):
+        with pytest.raises(DataError, match=r"x\.json: .*expected the JSON that eco-calibrate --out writes"):
             eco_calibration.read_measured(tmp_path / "x.json")
 
 

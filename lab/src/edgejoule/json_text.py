@@ -6,19 +6,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from edgejoule.errors import UsageError
+from edgejoule.errors import InputError
 
 
 def read(path: Path, expected: str) -> Any:
-    """Returns what the file has. Raises UsageError for a file that cannot be read or is not JSON.
+    """Returns what the file has. Raises InputError for a file that cannot be read or is not JSON.
 
     expected: what the file should be, for the message: "the stages of edgejoule calibrate".
     """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except RecursionError:
-        raise UsageError(f"{path}: not JSON: it is nested too deep; expected {expected}") from None
+        raise InputError(f"{path}: not JSON: it is nested too deep; expected {expected}") from None
     except ValueError as error:
-        raise UsageError(f"{path}: not JSON: {error}; expected {expected}") from error
+        raise InputError(f"{path}: not JSON: {error}; expected {expected}") from error

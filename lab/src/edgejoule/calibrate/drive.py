@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from edgejoule.calibrate.stages import Stage, StageKind
-from edgejoule.errors import UsageError
+from edgejoule.errors import InputError
 from edgejoule.meters.plugins.profile.usage import MachineUsage
 
 
@@ -104,7 +104,7 @@ def to_json(runs: Sequence[StageRun]) -> list[dict[str, Any]]:
 
 
 def from_json(rows: Sequence[dict[str, Any]]) -> list[StageRun]:
-    """The inverse of to_json. Raises UsageError."""
+    """The inverse of to_json. Raises InputError."""
     try:
         return [
             StageRun(
@@ -116,7 +116,7 @@ def from_json(rows: Sequence[dict[str, Any]]) -> list[StageRun]:
             for row in rows
         ]
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"not the stages of a calibration: {error!r}") from error
+        raise InputError(f"not the stages of a calibration: {error!r}") from error
 
 
 _FIELDS = ("start_ns", "end_ns", "utilisation", "read_bytes_s", "write_bytes_s")

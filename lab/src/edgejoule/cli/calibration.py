@@ -27,7 +27,7 @@ from edgejoule.cli.common import console, echo_json, messages, stop_in_order
 from edgejoule.cli.recording_options import RecordingOptions
 from edgejoule.clocks.marker import Marker, burst
 from edgejoule.energy import Readings
-from edgejoule.errors import DataError, MeterError, StoreError, UsageError
+from edgejoule.errors import DataError, InputError, MeterError, StoreError, UsageError
 from edgejoule.findings.answer import duration_text
 from edgejoule.machine import environment
 from edgejoule.meters.base import Meter, Method
@@ -253,7 +253,7 @@ def _stages_path(output: Path) -> Path:
 def _read_stages(path: Path) -> dict[str, Any]:
     record = json_text.read(path, f"the {_FORMAT}")
     if not isinstance(record, dict) or record.get("format") != _FORMAT:
-        raise UsageError(f"{path}: not the {_FORMAT}")
+        raise InputError(f"{path}: not the {_FORMAT}")
     return record
 
 
@@ -262,7 +262,7 @@ def _recorded(record: dict[str, Any], path: Path, columns: Columns, recorder: Re
         markers = [Marker(tuple((int(on), int(off)) for on, off in busy)) for busy in record["markers_ns"]]
         runs, place = from_json(record["stages"]), {key: record[key] for key in ("date", "machine")}
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"not the {_FORMAT}: {error!r}") from error
+        raise InputError(f"not the {_FORMAT}: {error!r}") from error
     aligned = placed(trace_of(read_csv(path, columns), recorder), markers, runs)
     accuracy = f"gain ±{2 * recorder.gain_rel:.2%}, offset ±{2 * recorder.offset_w:g} W at k=2"
     description = f"{path.name} (measured elsewhere): {accuracy}; {aligned.description}"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from edgejoule import json_text
-from edgejoule.errors import UsageError
+from edgejoule.errors import InputError
 
 _US, _NS = 1e6, 1e9
 _EXPECTED = "the JSON that eco-calibrate --out writes"
@@ -28,10 +28,10 @@ class Fit:
 
 
 def read_measured(path: Path) -> dict[str, Any]:
-    """What `eco-calibrate --out` wrote. Raises UsageError."""
+    """What `eco-calibrate --out` wrote. Raises InputError."""
     measured = json_text.read(path, _EXPECTED)
     if not isinstance(measured, dict) or measured.get("schema_version") != 1 or "reference_codec" not in measured:
-        raise UsageError(f"{path}: expected {_EXPECTED}, of schema_version 1")
+        raise InputError(f"{path}: expected {_EXPECTED}, of schema_version 1")
     return measured
 
 
