@@ -2,9 +2,10 @@
 
 #include "tables/tables.h"
 
-static int next_of(struct lunar* db, uint32_t* ref) {
+static int next_of(struct lunar* db, uint32_t* ref, uint32_t* sectors) {
   struct lunar_frame* frame;
-  LN_TRY(ln_page(db, ln_ref_sector(db, *ref), LN_BLOCK, &frame));
+  LN_TRY(ln_page(db, *ref, LN_BLOCK, &frame));
+  *sectors = ln_class_sectors(db, frame->bytes[LN_BLOCK_CLASS]);
   *ref = ln_get32(frame->bytes + LN_BLOCK_NEXT);
   ln_put(frame);
   return 0;
@@ -18,8 +19,10 @@ int lunar_block_walk(struct lunar_table* table, void (*visit)(void* context, uin
   uint32_t ref = ln_get32(meta->bytes + LN_META_FIRST);
   ln_put(meta);
   while (ref != LN_NONE) {
-    visit(context, ln_ref_sector(db, ref), ln_class_sectors(db, ln_ref_class(ref)));
-    LN_TRY(next_of(db, &ref));
+    const uint32_t here = ref;
+    uint32_t sectors;
+    LN_TRY(next_of(db, &ref, &sectors));
+    visit(context, here, sectors);
   }
   return 0;
 }

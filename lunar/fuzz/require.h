@@ -17,8 +17,8 @@ inline void require(bool holds, const char* what) {
 
 // The result is an error of lunar.h or none.
 inline int known(int error) {
-  if (error > 0 || error < LUNAR_E_BUSY) std::fprintf(stderr, "%d: ", error);
-  require(error <= 0 && error >= LUNAR_E_BUSY, "a result is one of lunar.h's");
+  if (error > 0 || error < LUNAR_E_INDEX_FULL) std::fprintf(stderr, "%d: ", error);
+  require(error <= 0 && error >= LUNAR_E_INDEX_FULL, "a result is one of lunar.h's");
   return error;
 }
 

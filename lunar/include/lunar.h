@@ -64,7 +64,8 @@ enum lunar_error {
   LUNAR_E_UNCLEAN = -18,     /* not unmounted in mode none: mount in mode none, lunar_check, unmount; then any mode */
   LUNAR_E_SQL = -19,         /* the text is not of lunar's SQL: lunar_sql_error has the place and the reason */
   LUNAR_E_SCHEMA = -20,      /* since lunar_prepare the table changed, or the index of a SELECT was dropped */
-  LUNAR_E_BUSY = -21         /* the volume is mounted by another handle, or was taken over by one: see lunar_mount */
+  LUNAR_E_BUSY = -21,        /* the volume is mounted by another handle, or was taken over by one: see lunar_mount */
+  LUNAR_E_INDEX_FULL = -22   /* a tree index has reached its greatest height: no key can be added that splits its root */
 };
 
 /* What a program asks of the device. */
@@ -208,9 +209,9 @@ struct lunar_schema {
 struct lunar_frame;
 
 struct lunar_extent {
-  uint32_t block;  /* block number; 0xffffffff: none */
+  uint32_t block;  /* its first sector; 0xffffffff: none */
   uint32_t sector; /* the next group's */
-  uint16_t table;
+  uint16_t table, sectors /* of the block */;
 };
 
 /* A position in the series of groups: where the next one is written, or searched. */
@@ -382,7 +383,8 @@ LUNAR_MUST_CHECK int lunar_table_schema(struct lunar_table* table, struct lunar_
 
 /* Inserts a row. values: one per column. A stored row has 2 bytes, the bytes of its numbers, and for each TEXT and BLOB
  * 2 and its bytes. It must fit into one block, less some 600 bytes (64 KiB: 64,916 bytes of TEXT and an integer).
- * E_EXISTS, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_TXN_FULL, E_NO_TABLE. */
+ * E_EXISTS, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_INDEX_FULL (also of lunar_update and
+ * lunar_index_create, where a secondary tree cannot take a key), E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_insert(struct lunar_table* table, const struct lunar_value* values);
 /* Reads a row into row (row_bytes; E_BUFFER if it is too small). values: one per column; their TEXT and BLOB point into
  * row. E_NOT_FOUND, E_INVALID (the key's type, or an integer that its column cannot have), E_TOO_LARGE (a key that a

@@ -1,8 +1,7 @@
 /* Every stored layout. docs/FORMAT.md says what the fields mean.
  *
  * Stored numbers are little-endian. A *page* is one sector with a checksum in its first four bytes. A block reference
- * (ref) is the block's class in the four highest bits and its number, counted in blocks of the smallest class from the
- * beginning of DATA_ZONE, in the others.
+ * (ref) is the block's first sector.
  */
 #ifndef LUNAR_FORMAT_H
 #define LUNAR_FORMAT_H
@@ -49,7 +48,7 @@ enum {
   LN_SUPER_END = 64
 };
 #define LN_MAGIC 0x524e554cu /* "LUNR" */
-#define LN_VERSION 1u
+#define LN_VERSION 2u
 
 /* A group: what happens together. */
 enum {
@@ -75,7 +74,7 @@ enum {
 /* The body of IMAGES and BEFORE: an entry (u32 sector, u32 checksum of the image) per image, padded to the sector; then
  * the images. BEFORE's extra is the log sector of the BEFORE group before it, LN_NONE for the first since a checkpoint.
  * The body of CHECKPOINT: u32 epoch of what follows, u32 checkpoints so far, u32 free chunks, then the open extents
- * (u32 block, u32 sector, u16 table, u16 0). */
+ * (u32 block, u32 sector, u16 table, u16 sectors of the block). */
 enum { LN_IMAGES_MAX = 8, LN_CHECKPOINT_BODY = 12 + 12 * LUNAR_EXTENTS };
 
 /* A record: u8 type, u8 allocated blocks, u16 table, u32 ref, u16 slot, u16 position, u32 bytes of what follows the
@@ -133,7 +132,8 @@ enum {
   LN_META_RING_LIMIT = 36,
   LN_META_RING = 44,    /* and LN_INDEXED */
   LN_META_BUCKETS = 48, /* hash index */
-  LN_META_SEGMENTS = 52,
+  LN_META_SPLIT = 52,   /* the page up to which the last bucket has been split; LN_NONE: wholly */
+  LN_META_SEGMENTS = 56,
   LN_SEGMENTS = 28,
   LN_META_CREATION = LN_META_SEGMENTS + 4 * LN_SEGMENTS, /* distinguishes tables that had the same number; 0: dropped */
   LN_META_INDEXES = LN_META_CREATION + 4,                /* secondary indexes: number + 1 of each, 0: no more */
@@ -142,6 +142,7 @@ enum {
   LN_META_TREE_ROOT = 48, /* tree index: refs of one page each */
   LN_META_TREE_HEIGHT = 52
 };
+enum { LN_OPEN_SECTORS = 8 }; /* in the slot of OPEN and EXTEND: from this bit on the block's sectors */
 enum { LN_INDEXED = 0x80 }; /* the table has secondary indexes: a build without them does not open it */
 enum { LN_SCHEMA_COLUMNS = 8, LN_SCHEMA_COLUMN = LUNAR_NAME_MAX + 3 };
 
@@ -172,10 +173,19 @@ enum { LN_ROW_HEADER = 4 };
  */
 enum { LN_BUCKET_COUNT = 6, LN_BUCKET_OVERFLOW = 8, LN_BUCKET_HEADER = 12, LN_ENTRY = 16 };
 
-/* Tree page: page header, u8 level (0: leaf), u16 entries, u16 bytes in use, u16 0; entries in the order of their keys:
- * u8 bytes of key, key, u32 ref; in a leaf also u16 slot. An inner entry leads to keys of at least its own; the first
- * one's has no bytes. */
-enum { LN_TREE_LEVEL = 5, LN_TREE_COUNT = 6, LN_TREE_END = 8, LN_TREE_HEADER = 12, LN_TREE_HEIGHT_MAX = 7 };
+/* Tree page: page header, u8 level (0: leaf), u16 entries, u16 end of the entries, u8 bytes of the prefix, u8 bytes of
+ * what an entry leads to; the prefix, with which all keys of the page begin; entries in the order of their keys: u8 bytes
+ * of the rest of the key, that rest, u32 ref; in a leaf also u16 slot. An inner entry leads to keys of at least its own;
+ * the first one has no key. */
+enum {
+  LN_TREE_LEVEL = 5,
+  LN_TREE_COUNT = 6,
+  LN_TREE_END = 8,
+  LN_TREE_PREFIX = 10,
+  LN_TREE_PAYLOAD = 11,
+  LN_TREE_HEADER = 12,
+  LN_TREE_HEIGHT_MAX = 16
+};
 
 /* Each field begins where the one before it ends, or at the next multiple of its own size. Volumes use this layout. */
 #define LN_FOLLOWS(field, before, bytes) _Static_assert((field) == (before) + (bytes), #field " follows " #before)
@@ -242,7 +252,8 @@ LN_FOLLOWS(LN_META_SERIAL, LN_META_REUSE, 4);
 LN_FOLLOWS(LN_META_RING_LIMIT, LN_META_SERIAL, 4);
 LN_FOLLOWS(LN_META_RING, LN_META_RING_LIMIT, 8);
 LN_FOLLOWS(LN_META_BUCKETS, LN_META_RING, 4);
-LN_FOLLOWS(LN_META_SEGMENTS, LN_META_BUCKETS, 4);
+LN_FOLLOWS(LN_META_SPLIT, LN_META_BUCKETS, 4);
+LN_FOLLOWS(LN_META_SEGMENTS, LN_META_SPLIT, 4);
 LN_FOLLOWS(LN_META_CREATION, LN_META_SEGMENTS, 4 * LN_SEGMENTS);
 LN_FOLLOWS(LN_META_INDEXES, LN_META_CREATION, 4);
 LN_FOLLOWS(LN_META_TREE_HEIGHT, LN_META_TREE_ROOT, 4);
@@ -276,7 +287,9 @@ _Static_assert(LN_BUCKET_HEADER == 12 && LN_ENTRY == 8 + 4 + 2 + 2, "an entry of
 LN_FOLLOWS(LN_TREE_LEVEL, LN_PAGE_KIND, 1);
 LN_FOLLOWS(LN_TREE_COUNT, LN_TREE_LEVEL, 1);
 LN_FOLLOWS(LN_TREE_END, LN_TREE_COUNT, 2);
-LN_FOLLOWS(LN_TREE_HEADER, LN_TREE_END, 4);
+LN_FOLLOWS(LN_TREE_PREFIX, LN_TREE_END, 2);
+LN_FOLLOWS(LN_TREE_PAYLOAD, LN_TREE_PREFIX, 1);
+LN_FOLLOWS(LN_TREE_HEADER, LN_TREE_PAYLOAD, 1);
 _Static_assert(LN_TREE_HEADER == 12, "where a tree page's entries begin");
 _Static_assert(LN_TREE_HEADER + 3 * (1 + LUNAR_TREE_KEY_MAX + 6) <= 512,
                "a page that is split has entries on both sides");

@@ -42,9 +42,9 @@ lunar_assertion(the_log_is_as_full_after_a_checkpoint pages/log.c
   "  db->series.log_used = (db->series.log_head + db->geometry.log_sectors - images_at) % db->geometry.log_sectors;\n" ""
   ".db->checkpoint_at . db->series.log_used. % sectors == db->series.log_head")
 lunar_assertion(a_split_leaves_the_order_of_keys index/tree.c
-  "number < from.number || (number == from.number && number < count) ? page : right" "page" "(!was .. in_order|sound.db, page)")
-lunar_assertion(a_key_goes_before_an_equal_beginning index/tree.c "return order ? order : (int)entry[0] - (int)key->count;"
-  "return order;" "!was .. in_order")
+  "const int stays = number < from.number ||" "const int stays = number > from.number ||" "!was .. in_order")
+lunar_assertion(a_key_goes_before_an_equal_beginning index/tree.c "return order ? order : (int)a_bytes - (int)b_bytes;"
+  "return order ? order : (int)b_bytes - (int)a_bytes;" "!was .. in_order")
 lunar_assertion(a_bucket_holds_one_entry_too_many index/hash.c "  if (count < capacity(db)) {" "  if (count <= capacity(db)) {"
   "frame->kind == LN_BUCKET && count < capacity")
 lunar_assertion(a_split_bucket_keeps_entries index/hash.c "for (uint32_t i = 0; i < count;) {" "for (uint32_t i = 1; i < count;) {"

@@ -33,12 +33,12 @@ static uint32_t get32(struct lunar* db, uint32_t sector, uint32_t offset) { retu
 static uint32_t meta(struct lunar* db) { return db->geometry.meta_at; }
 static uint32_t first_ref(struct lunar* db) { return get32(db, meta(db), LN_META_FIRST); }
 static uint32_t last_ref(struct lunar* db) { return get32(db, meta(db), LN_META_LAST); }
-static uint32_t first_block(struct lunar* db) { return ln_ref_sector(db, first_ref(db)); }
-static uint32_t last_block(struct lunar* db) { return ln_ref_sector(db, last_ref(db)); }
+static uint32_t first_block(struct lunar* db) { return first_ref(db); }
+static uint32_t last_block(struct lunar* db) { return last_ref(db); }
 static uint32_t second_ref(struct lunar* db) { return get32(db, first_block(db), LN_BLOCK_NEXT); }
-static uint32_t second_block(struct lunar* db) { return ln_ref_sector(db, second_ref(db)); }
+static uint32_t second_block(struct lunar* db) { return second_ref(db); }
 static uint32_t bucket(struct lunar* db, uint32_t i) { /* 0 or 1: a segment each */
-  return ln_ref_sector(db, get32(db, meta(db), LN_META_SEGMENTS + 4 * i));
+  return get32(db, meta(db), LN_META_SEGMENTS + 4 * i);
 }
 static uint32_t bucket_max(struct lunar* db) { return (db->config->sector_bytes - LN_BUCKET_HEADER) / LN_ENTRY; }
 
@@ -55,8 +55,8 @@ static uint32_t bucket_with_overflow(struct lunar* db, int overflows) {
 
 /* The header of a block of table 0 with (at least as many) free and live slots among those of its first page. */
 static uint32_t block_with(struct lunar* db, uint32_t free_slots, uint32_t live, int none_free) {
-  for (uint32_t ref = first_ref(db); ref != LN_NONE; ref = get32(db, ln_ref_sector(db, ref), LN_BLOCK_NEXT)) {
-    const uint32_t sector = ln_ref_sector(db, ref);
+  for (uint32_t ref = first_ref(db); ref != LN_NONE; ref = get32(db, ref, LN_BLOCK_NEXT)) {
+    const uint32_t sector = ref;
     const uint32_t free_there = get16(db, sector, LN_BLOCK_FREE);
     if (none_free ? free_there == 0 : free_there >= free_slots && get16(db, sector, LN_BLOCK_LIVE) >= live)
       return sector;
@@ -110,19 +110,22 @@ int damage_begin(struct lunar* db) {
 
 /* --- the tree: a root above leaves whose keys are eight bytes --- */
 
-enum { LEAF_ENTRY = 1 + 8 + 6 };
+static uint32_t entries_at(struct lunar* db, uint32_t page) { return LN_TREE_HEADER + at(db, page)[LN_TREE_PREFIX]; }
 
-static uint32_t root(struct lunar* db) { return ln_ref_sector(db, get32(db, meta(db), LN_META_TREE_ROOT)); }
+static uint32_t root(struct lunar* db) { return get32(db, meta(db), LN_META_TREE_ROOT); }
 
 /* Where the root's entry has the ref of its child; the first one's key has no bytes. */
 static uint32_t child_offset(struct lunar* db, uint32_t number) {
-  uint32_t offset = LN_TREE_HEADER;
+  uint32_t offset = entries_at(db, root(db));
   while (number--) offset += 1u + at(db, root(db))[offset] + 4;
   return offset + 1u + at(db, root(db))[offset];
 }
 static uint32_t leaf(struct lunar* db, uint32_t number) {
-  return ln_ref_sector(db, get32(db, root(db), child_offset(db, number)));
+  return get32(db, root(db), child_offset(db, number));
 }
+
+/* Of each entry of a leaf. */
+static uint32_t leaf_entry(struct lunar* db, uint32_t page) { return 1u + at(db, page)[entries_at(db, page)] + 6; }
 
 static int hash_possible(struct lunar* db) {
   return get32(db, meta(db), LN_META_BUCKETS) >= 2 && get16(db, bucket(db, 0), LN_BUCKET_COUNT) &&
@@ -130,11 +133,12 @@ static int hash_possible(struct lunar* db) {
          bucket_with_overflow(db, 0) != LN_NONE;
 }
 
+static uint32_t last_leaf(struct lunar* db) { return leaf(db, get16(db, root(db), LN_TREE_COUNT) - 1); }
+
 static int tree_possible(struct lunar* db) {
   return get32(db, meta(db), LN_META_TREE_HEIGHT) == 2 && get16(db, root(db), LN_TREE_COUNT) >= 3 &&
          get16(db, leaf(db, 0), LN_TREE_COUNT) >= 2 && get16(db, leaf(db, 1), LN_TREE_COUNT) >= 2 &&
-         get16(db, leaf(db, get16(db, root(db), LN_TREE_COUNT) - 1), LN_TREE_END) + (uint32_t)LEAF_ENTRY <=
-             db->config->sector_bytes;
+         get16(db, last_leaf(db), LN_TREE_END) + leaf_entry(db, last_leaf(db)) <= db->config->sector_bytes;
 }
 
 int damage_possible(struct lunar* db) {
@@ -164,11 +168,9 @@ static void block_leaked(struct lunar* db) { map_set(db, 1); }
 
 /* The last block of the table is free in the map, and the count with it. */
 static void block_free(struct lunar* db) {
-  const uint32_t units = db->geometry.chunk_sectors / db->geometry.class_sectors_min;
-  const uint32_t number = last_ref(db) & 0x0fffffffu, page = db->geometry.map_at;
-  const uint32_t entry = LN_MAP_HEADER + LN_MAP_ENTRY * (number / units);
-  const uint32_t index =
-      number % units * db->geometry.class_sectors_min / ln_class_sectors(db, ln_ref_class(last_ref(db)));
+  const uint32_t chunk = db->geometry.chunk_sectors, at_sector = last_ref(db) - db->geometry.data_at;
+  const uint32_t page = db->geometry.map_at, entry = LN_MAP_HEADER + LN_MAP_ENTRY * (at_sector / chunk);
+  const uint32_t index = at_sector % chunk / ln_class_sectors(db, at(db, last_ref(db))[LN_BLOCK_CLASS]);
   uint8_t* e = at(db, page) + entry;
   e[LN_MAP_BITS + index / 8] &= (uint8_t) ~(1u << index % 8);
   if (--e[LN_MAP_USED] == 0) e[0] = LN_CHUNK_FREE, db->chunks_free++;
@@ -282,13 +284,13 @@ static void free_count(struct lunar* db) {
 static void reuse_none(struct lunar* db) { set32(db, meta(db), LN_META_REUSE, LN_NONE); }
 static void reuse_circle(struct lunar* db) {
   const uint32_t first = get32(db, meta(db), LN_META_REUSE);
-  set32(db, ln_ref_sector(db, first), LN_BLOCK_REUSE, first);
+  set32(db, first, LN_BLOCK_REUSE, first);
 }
 static void reuse_full_block(struct lunar* db) {
   const uint32_t full = block_with(db, 0, 0, 1), first = get32(db, meta(db), LN_META_REUSE);
   uint32_t ref = first_ref(db);
-  while (ln_ref_sector(db, ref) != full) ref = get32(db, ln_ref_sector(db, ref), LN_BLOCK_NEXT);
-  set32(db, full, LN_BLOCK_REUSE, get32(db, ln_ref_sector(db, first), LN_BLOCK_REUSE));
+  while (ref != full) ref = get32(db, ref, LN_BLOCK_NEXT);
+  set32(db, full, LN_BLOCK_REUSE, get32(db, first, LN_BLOCK_REUSE));
   set32(db, meta(db), LN_META_REUSE, ref); /* instead of the first: as many as there were */
 }
 static void reuse_outside(struct lunar* db) { set32(db, meta(db), LN_META_REUSE, 0x0ffffffe); }
@@ -340,7 +342,7 @@ static void entry_added(struct lunar* db, uint32_t slot_to_add) {
 static void entry_twice(struct lunar* db) { entry_added(db, 0); }
 static void entry_without_row(struct lunar* db) { entry_added(db, 0x4000); }
 
-static void extent_over_rows(struct lunar* db) { extent(db)->sector = ln_ref_sector(db, extent(db)->block); }
+static void extent_over_rows(struct lunar* db) { extent(db)->sector = extent(db)->block; }
 static void extent_behind_block(struct lunar* db) { extent(db)->sector += 1000; }
 static void extent_of_other_table(struct lunar* db) { extent(db)->table = 1; }
 static void extent_in_no_block(struct lunar* db) { extent(db)->block = get32(db, meta(db), LN_META_SEGMENTS); }
@@ -368,7 +370,7 @@ static void index_entries_miscounted(struct lunar* db) {
   set32(db, meta_of(db, 1), LN_META_ROWS, get32(db, meta_of(db, 1), LN_META_ROWS) + 1);
 }
 static void index_entry_lost(struct lunar* db) {
-  uint32_t sector = ln_ref_sector(db, get32(db, meta_of(db, 1), LN_META_SEGMENTS));
+  uint32_t sector = get32(db, meta_of(db, 1), LN_META_SEGMENTS);
   while (get16(db, sector, LN_BUCKET_COUNT) == 0) sector = get32(db, sector, LN_BUCKET_OVERFLOW);
   set16(db, sector, LN_BUCKET_COUNT, get16(db, sector, LN_BUCKET_COUNT) - 1);
 }
@@ -413,9 +415,41 @@ int damage_forget_pinned(struct lunar* db) {
   return error == everywhere ? error : 0;
 }
 
+/* Behind the child of all that is less, as many children as a page has room for, each above any other key. */
+static void full_inner_page(struct lunar* db, uint32_t sector, uint32_t level, uint32_t child) {
+  uint8_t* page = at(db, sector);
+  uint32_t end = LN_TREE_HEADER, count = 0;
+  memset(page, 0, db->config->sector_bytes);
+  page[LN_PAGE_KIND] = LN_TREE;
+  page[LN_TREE_LEVEL] = (uint8_t)level;
+  page[LN_TREE_PAYLOAD] = 4;
+  for (uint32_t bytes = 0; end + 1 + bytes + 4 <= db->config->sector_bytes; bytes = LUNAR_TREE_KEY_MAX, count++) {
+    page[end] = (uint8_t)bytes;
+    memset(page + end + 1, 0xff, bytes);
+    if (bytes) page[end + bytes] = (uint8_t)count;
+    ln_store32(page + end + 1 + bytes, child);
+    end += 1 + bytes + 4;
+  }
+  ln_put16(page + LN_TREE_COUNT, count);
+  set16(db, sector, LN_TREE_END, end);
+}
+
+int damage_tree_height(struct lunar* db) {
+  LN_TRY(damage_begin(db));
+  const struct lunar_geometry* g = &db->geometry;
+  uint32_t sector = g->data_at + (g->chunk_count - 1) * g->chunk_sectors, level = get32(db, meta(db), LN_META_TREE_HEIGHT);
+  for (; level < LN_TREE_HEIGHT_MAX; level++, sector++) {
+    full_inner_page(db, sector, level, root(db));
+    set32(db, meta(db), LN_META_TREE_ROOT, sector);
+  }
+  set32(db, meta(db), LN_META_TREE_HEIGHT, level);
+  return 0;
+}
+
 static void leaf_entries_swapped(struct lunar* db) {
-  uint8_t *a = at(db, leaf(db, 1)) + LN_TREE_HEADER, *b = a + LEAF_ENTRY;
-  for (uint32_t i = 0; i < LEAF_ENTRY; i++) {
+  const uint32_t bytes = leaf_entry(db, leaf(db, 1));
+  uint8_t *a = at(db, leaf(db, 1)) + entries_at(db, leaf(db, 1)), *b = a + bytes;
+  for (uint32_t i = 0; i < bytes; i++) {
     const uint8_t byte = a[i];
     a[i] = b[i], b[i] = byte;
   }
@@ -442,20 +476,20 @@ static void tree_height(struct lunar* db) { set32(db, meta(db), LN_META_TREE_HEI
 static void tree_height_of_none(struct lunar* db) { set32(db, meta(db), LN_META_TREE_HEIGHT, 0); }
 static void leaf_entry_missing(struct lunar* db) {
   leaf_count(db);
-  set16(db, leaf(db, 1), LN_TREE_END, get16(db, leaf(db, 1), LN_TREE_END) - LEAF_ENTRY);
+  set16(db, leaf(db, 1), LN_TREE_END, get16(db, leaf(db, 1), LN_TREE_END) - leaf_entry(db, leaf(db, 1)));
 }
 static void leaf_entry_elsewhere(struct lunar* db) {
-  const uint32_t slot = LN_TREE_HEADER + LEAF_ENTRY - 2;
+  const uint32_t slot = entries_at(db, leaf(db, 1)) + leaf_entry(db, leaf(db, 1)) - 2;
   set16(db, leaf(db, 1), slot, get16(db, leaf(db, 1), slot) + 1);
 }
 /* Behind the last leaf's last: the place of that, the key after it. */
 static void leaf_entry_added(struct lunar* db) {
-  const uint32_t last = leaf(db, get16(db, root(db), LN_TREE_COUNT) - 1), end = get16(db, last, LN_TREE_END);
+  const uint32_t last = last_leaf(db), end = get16(db, last, LN_TREE_END), bytes = leaf_entry(db, last);
   uint8_t* page = at(db, last);
-  memcpy(page + end, page + end - LEAF_ENTRY, LEAF_ENTRY);
-  page[end + 7]++;
+  memcpy(page + end, page + end - bytes, bytes);
+  page[end + bytes - 7]++; /* the key's last byte */
   ln_put16(page + LN_TREE_COUNT, ln_get16(page + LN_TREE_COUNT) + 1u);
-  set16(db, last, LN_TREE_END, end + LEAF_ENTRY);
+  set16(db, last, LN_TREE_END, end + bytes);
 }
 
 #define DAMAGE(problem, make) \

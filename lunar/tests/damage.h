@@ -29,6 +29,8 @@ int damage_begin(struct lunar* db);
  * without, a block with a free and a live slot, an open extent. Table number 1 must exist. */
 int damage_possible(struct lunar* db);
 
+/* Puts full inner pages above the root of table number 0, so that its tree has the greatest height. */
+int damage_tree_height(struct lunar* db);
 /* Gives every group that begins a unit of the log the largest size that its field can hold. */
 void damage_group_bytes(struct lunar* db);
 /* Creates a page in a pinned frame, or drops a pinned page. Both return the error. */

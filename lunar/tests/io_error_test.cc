@@ -317,7 +317,7 @@ class IoErrorsInModeNone : public testing::TestWithParam<std::size_t> {
     return error;
   }
 
-  static bool documented(int error) { return error <= 0 && error >= LUNAR_E_BUSY; }
+  static bool documented(int error) { return error <= 0 && error >= LUNAR_E_INDEX_FULL; }
 
   // A failed handle refuses everything, as in every other mode.
   static void remount(World& world, std::uint64_t k) {

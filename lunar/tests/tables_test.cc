@@ -416,55 +416,6 @@ class Hashes : public Tables {
 
 TEST_P(Hashes, grow_although_a_bucket_has_many_keys) { crowd_a_bucket_then_grow(); }
 
-// Long keys in descending order leave pages half full, so that few rows make a tree of the greatest height. A row that
-// does not fit must not be inserted in part, even in a mode without rollback.
-TEST(Tree, at_its_greatest_height_keeps_all_its_rows_in_every_mode) {
-  for (const lunar_mode mode : {LUNAR_MODE_NONE, LUNAR_MODE_DATA}) {
-    emubd device{};
-    lunar_config config{};
-    lunar db{};
-    lunar_table table;
-    std::vector<std::uint64_t> memory(8192);
-    ASSERT_EQ(emubd_open(&device, 512, 1U << 17), 0);
-    device.careless = 1;
-    emubd_config(&device, &config);
-    config.buffer = memory.data(), config.buffer_bytes = 8 * memory.size(), config.mode = mode;
-    ASSERT_EQ(lunar_format(&config), 0);
-    ASSERT_EQ(lunar_mount(&db, &config), 0);
-    lunar_schema schema{};
-    schema.column_count = 1, schema.index = LUNAR_INDEX_TREE;
-    schema.columns[0].name[0] = 'k', schema.columns[0].type = LUNAR_TEXT;
-    ASSERT_EQ(lunar_table_create(&db, "t", &schema), 0);
-    ASSERT_EQ(lunar_table_open(&db, "t", &table), 0);
-    const auto key_of = [](std::uint64_t i) {
-      const std::string number = std::to_string(1'000'000 - i);
-      return std::string(LUNAR_TREE_KEY_MAX - number.size(), '0') + number;
-    };
-    std::uint64_t rows = 0;
-    for (int error = 0; error == 0 && rows < 100'000;) {
-      const std::string key = key_of(rows);
-      const lunar_value value = text(key);
-      error = lunar_insert(&table, &value);
-      if (error == 0) ++rows;
-      if (error != 0) {
-        EXPECT_EQ(error, LUNAR_E_FULL);
-      }
-    }
-    EXPECT_LT(rows, 100'000U);
-    lunar_findings found;
-    EXPECT_EQ(lunar_check(&db, &found), 0) << found.text;
-    EXPECT_EQ(found.rows, rows);
-    for (std::uint64_t i = 0; i < rows; ++i) {
-      const std::string key = key_of(i);
-      const lunar_value value = text(key);
-      lunar_value values[1];
-      char row[128];
-      ASSERT_EQ(lunar_get(&table, &value, row, sizeof row, values), 0) << i;
-    }
-    emubd_close(&device);
-  }
-}
-
 TEST_P(Hashes, grow_in_mode_none_too) {
   ASSERT_EQ(lunar_unmount(&db), 0);
   config.mode = LUNAR_MODE_NONE;

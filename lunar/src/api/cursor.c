@@ -99,9 +99,9 @@ static int seek_slot(struct lunar_cursor* c, struct ln_place* place) {
         !c->descending && block.serial == c->end_serial && c->end_slot < block.slots ? c->end_slot : block.slots;
     if (c->descending && c->slot > block.slots) c->slot = (uint16_t)block.slots;
     for (; c->descending ? c->slot > 0 : c->slot < end; c->slot = (uint16_t)(c->slot + (c->descending ? -1 : 1))) {
-      uint32_t position;
+      uint32_t position, behind;
       *place = (struct ln_place){c->ref, (uint16_t)(c->slot - c->descending)};
-      LN_TRY(ln_slot_read(db, c->ref, place->slot, &position));
+      LN_TRY(ln_slot_read(db, c->ref, place->slot, &position, &behind));
       if (!(position & LN_SLOT_FREE)) return 0;
     }
     LN_TRY(next_block(c, &block));

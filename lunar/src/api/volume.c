@@ -144,8 +144,7 @@ static int geometry_sound(const struct lunar_config* c, const struct lunar_geome
          (uint64_t)g->map_sectors * map_per_page(c) >= g->chunk_count && g->data_at >= g->log_at + g->log_sectors &&
          (g->class_growth == 1 ? g->class_count == 1
                                : g->class_sectors_min << (g->class_count - 1) == g->chunk_sectors) &&
-         g->data_at + data <= c->sector_count &&
-         g->chunk_count * (g->chunk_sectors / g->class_sectors_min) < 0x0fffffffu;
+         g->data_at + data <= c->sector_count;
 }
 
 static int super_read(const struct lunar_config* c, const uint8_t* from, struct lunar_geometry* g) {

@@ -1,11 +1,15 @@
 /* The primary index by linear hashing (W. Litwin, VLDB 1980). A bucket is a page and the overflow pages chained to it.
  * Bucket b lies in segment floor(log2 b) + 1 (bucket 0 in segment 0); a segment's buckets are contiguous.
+ *
+ * A bucket is split over as many insertions as its chain needs: each handles a few pages. Until the last of them,
+ * entries of the new bucket lie in the chain of the old one, too.
  */
 #include "index.h"
 
-/* The overflow pages of a bucket that is split may all be needed again, beside a page for the new entry and a segment:
- * a record names at most eight blocks. */
-enum { LOAD_PERCENT = 80, OVERFLOWS_MAX = 6 };
+/* Pages of a split that one insertion handles. Each may need an overflow page, beside one for the new entry and a
+ * segment or a further overflow page: a record names at most eight blocks. Fewer where several indexes are changed in
+ * one operation, for its log is short. */
+enum { LOAD_PERCENT = 80, SPLIT_PAGES = 7, SPLIT_PAGES_SECONDARY = 4 };
 
 static uint32_t capacity(const struct lunar* db) { return (db->config->sector_bytes - LN_BUCKET_HEADER) / LN_ENTRY; }
 
@@ -17,8 +21,10 @@ static int is_meta(const struct lunar_frame* frame) {
 
 #endif
 
-static uint32_t mixed(uint64_t key) {
-  key = (key ^ key >> 33) * 0xff51afd7ed558ccdu;
+/* The volume's number, which nobody knows who chooses keys, decides which keys share a bucket. It is added before the
+ * first product, so that keys which follow each other stay as evenly spread as without it. */
+static uint32_t mixed(const struct lunar* db, uint64_t key) {
+  key = (key + db->geometry.volume) * 0xff51afd7ed558ccdu;
   key = (key ^ key >> 33) * 0xc4ceb9fe1a85ec53u;
   return (uint32_t)(key ^ key >> 33);
 }
@@ -29,8 +35,8 @@ static uint32_t log2_floor(uint32_t v) {
   return log;
 }
 
-static uint32_t bucket_of(uint64_t key, uint32_t buckets) {
-  const uint32_t level = 1u << log2_floor(buckets), low = mixed(key) & (2 * level - 1);
+static uint32_t bucket_of(const struct lunar* db, uint64_t key, uint32_t buckets) {
+  const uint32_t level = 1u << log2_floor(buckets), low = mixed(db, key) & (2 * level - 1);
   return low < buckets ? low : low - level;
 }
 
@@ -45,11 +51,50 @@ static uint8_t* segment_ref(struct lunar_frame* meta, uint32_t segment) {
   return meta->bytes + LN_META_SEGMENTS + 4 * segment;
 }
 
-static int bucket_sector(struct lunar* db, struct lunar_frame* meta, uint32_t bucket, uint32_t* sector) {
+static int bucket_sector(struct lunar_frame* meta, uint32_t bucket, uint32_t* sector) {
   const uint32_t segment = segment_of(bucket);
   if (segment >= LN_SEGMENTS) return LUNAR_E_CORRUPT;
-  *sector = ln_ref_sector(db, ln_get32(segment_ref(meta, segment))) + bucket - segment_first(segment);
+  *sector = ln_get32(segment_ref(meta, segment)) + bucket - segment_first(segment);
   return 0;
+}
+
+/* The last page of the old bucket's chain whose entries have been moved; the new bucket's page: none has been. LN_NONE:
+ * no bucket is being split. */
+static uint32_t split_at(struct lunar_frame* meta) { return ln_get32(meta->bytes + LN_META_SPLIT); }
+
+static void split_set(struct lunar* db, struct lunar_frame* meta, uint32_t sector) {
+  ln_put32(meta->bytes + LN_META_SPLIT, sector);
+  ln_dirty(db, meta);
+}
+
+/* The bucket whose split makes, or made, the last one. */
+static uint32_t split_bucket(uint32_t buckets) {
+  LUNAR_ASSERT(buckets > 1);
+  return buckets - 1 - (1u << log2_floor(buckets - 1));
+}
+
+/* The pages in which an entry may lie: those of its bucket, and, when that is the one which a split makes, those of the
+ * bucket which is split. */
+struct chain {
+  uint32_t bucket, sector, other, steps;
+};
+
+static int chain_of(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct chain* chain) {
+  const uint32_t buckets = buckets_of(meta);
+  *chain = (struct chain){.bucket = bucket_of(db, key, buckets), .other = LN_NONE};
+  if (buckets > 1 && chain->bucket == buckets - 1 && split_at(meta) != LN_NONE)
+    LN_TRY(bucket_sector(meta, split_bucket(buckets), &chain->other));
+  return bucket_sector(meta, chain->bucket, &chain->sector);
+}
+
+/* A chain longer than the device has sectors can only be a circle. */
+static int next_of(struct lunar* db, const uint8_t* page, struct chain* chain) {
+  chain->sector = ln_get32(page + LN_BUCKET_OVERFLOW);
+  if (chain->sector == LN_NONE) {
+    chain->sector = chain->other;
+    chain->other = LN_NONE;
+  }
+  return ++chain->steps > db->config->sector_count ? LUNAR_E_CORRUPT : 0;
 }
 
 static uint8_t* entry_at(uint8_t* page, uint32_t i) { return page + LN_BUCKET_HEADER + LN_ENTRY * i; }
@@ -64,7 +109,7 @@ static int has_none_of(const struct lunar* db, const uint8_t* page, uint32_t buc
   const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
   LUNAR_ASSERT(count <= capacity(db));
   for (uint32_t i = 0; i < count; i++)
-    if (bucket_of(ln_get64(page + LN_BUCKET_HEADER + LN_ENTRY * i), buckets) == bucket) return 0;
+    if (bucket_of(db, ln_get64(page + LN_BUCKET_HEADER + LN_ENTRY * i), buckets) == bucket) return 0;
   return 1;
 }
 #endif
@@ -84,14 +129,19 @@ static int fresh_bucket(struct lunar* db, uint32_t sector) {
   return 0;
 }
 
+/* The class of the segment's block, or of the chunks that it consists of. */
+static uint8_t segment_class(const struct lunar* db, uint32_t segment) {
+  uint8_t class = 0;
+  while (class + 1 < db->geometry.class_count && ln_class_sectors(db, class) < segment_sectors(segment)) class ++;
+  return class;
+}
+
 static int segment_alloc(struct lunar* db, struct lunar_frame* meta, uint32_t segment) {
   const uint32_t sectors = segment_sectors(segment), chunk = db->geometry.chunk_sectors;
   uint32_t ref;
-  uint8_t class = 0;
   if (segment >= LN_SEGMENTS) return LUNAR_E_FULL;
-  while (class + 1 < db->geometry.class_count && ln_class_sectors(db, class) < sectors) class ++;
   if (sectors <= chunk)
-    LN_TRY(ln_alloc(db, class, LN_NONE, &ref));
+    LN_TRY(ln_alloc(db, segment_class(db, segment), LN_NONE, &ref));
   else
     LN_TRY(ln_alloc_run(db, sectors / chunk, &ref));
   ln_put32(segment_ref(meta, segment), ref);
@@ -104,24 +154,19 @@ int ln_hash_create(struct lunar* db, struct lunar_frame* meta) {
   uint32_t sector;
   LN_TRY(segment_alloc(db, meta, 0));
   ln_put32(meta->bytes + LN_META_BUCKETS, 1);
-  LN_TRY(bucket_sector(db, meta, 0, &sector));
+  split_set(db, meta, LN_NONE);
+  LN_TRY(bucket_sector(meta, 0, &sector));
   return fresh_bucket(db, sector);
-}
-
-/* A chain longer than the device has sectors can only be a circle. */
-static int next_of(struct lunar* db, const uint8_t* page, uint32_t* sector, uint32_t* steps) {
-  *sector = ln_get32(page + LN_BUCKET_OVERFLOW);
-  return ++*steps > db->config->sector_count ? LUNAR_E_CORRUPT : 0;
 }
 
 int ln_hash_find(struct lunar* db, struct lunar_frame* meta, uint64_t key, ln_matches matches, void* context,
                  struct ln_place* place) {
   LUNAR_ASSERT(is_meta(meta) && place);
-  uint32_t sector, steps = 0;
-  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(meta)), &sector));
-  while (sector != LN_NONE) {
+  struct chain chain;
+  LN_TRY(chain_of(db, meta, key, &chain));
+  while (chain.sector != LN_NONE) {
     struct lunar_frame* frame;
-    LN_TRY(bucket_page(db, sector, &frame));
+    LN_TRY(bucket_page(db, chain.sector, &frame));
     const uint32_t count = ln_get16(frame->bytes + LN_BUCKET_COUNT);
     int found = 0;
     for (uint32_t i = 0; i < count && !found; i++) {
@@ -130,7 +175,7 @@ int ln_hash_find(struct lunar* db, struct lunar_frame* meta, uint64_t key, ln_ma
       *place = (struct ln_place){ln_get32(entry + 8), ln_get16(entry + 12)};
       found = matches ? matches(context, *place) : 1;
     }
-    const int error = next_of(db, frame->bytes, &sector, &steps);
+    const int error = next_of(db, frame->bytes, &chain);
     ln_put(frame);
     if (found) return found < 0 ? found : 0;
     LN_TRY(error);
@@ -153,9 +198,10 @@ static void put_entry(struct lunar* db, struct lunar_frame* frame, uint64_t key,
 
 /* Appends to the first page of the chain that has room; makes one when none has. */
 static int append(struct lunar* db, uint32_t sector, uint64_t key, struct ln_place place) {
-  for (uint32_t steps = 0;;) {
+  struct chain chain = {.sector = sector, .other = LN_NONE};
+  for (;;) {
     struct lunar_frame* frame;
-    LN_TRY(bucket_page(db, sector, &frame));
+    LN_TRY(bucket_page(db, chain.sector, &frame));
     uint8_t* page = frame->bytes;
     const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
     if (count < capacity(db)) {
@@ -163,24 +209,18 @@ static int append(struct lunar* db, uint32_t sector, uint64_t key, struct ln_pla
       ln_put(frame);
       return 0;
     }
-    int error = next_of(db, page, &sector, &steps);
-    if (!error && sector == LN_NONE) {
-      uint32_t ref;
-      error = ln_alloc(db, 0, LN_NONE, &ref);
+    int error = next_of(db, page, &chain);
+    if (!error && chain.sector == LN_NONE) {
+      error = ln_alloc(db, 0, LN_NONE, &chain.sector);
       if (!error) {
-        sector = ln_ref_sector(db, ref);
-        ln_put32(page + LN_BUCKET_OVERFLOW, sector);
+        ln_put32(page + LN_BUCKET_OVERFLOW, chain.sector);
         ln_dirty(db, frame);
-        error = fresh_bucket(db, sector);
+        error = fresh_bucket(db, chain.sector);
       }
     }
     ln_put(frame);
     LN_TRY(error);
   }
-}
-
-static uint32_t overflow_ref(const struct lunar* db, uint32_t sector) {
-  return (sector - db->geometry.data_at) / db->geometry.class_sectors_min;
 }
 
 /* Moves the entries of one page of the old bucket that now belong to the new one. */
@@ -190,7 +230,7 @@ static int move_entries(struct lunar* db, struct lunar_frame* frame, uint32_t ne
   uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
   for (uint32_t i = 0; i < count;) {
     uint8_t* entry = entry_at(page, i);
-    if (bucket_of(ln_get64(entry), buckets) != new_bucket) {
+    if (bucket_of(db, ln_get64(entry), buckets) != new_bucket) {
       i++;
       continue;
     }
@@ -203,18 +243,6 @@ static int move_entries(struct lunar* db, struct lunar_frame* frame, uint32_t ne
   return 0;
 }
 
-/* 1: the chain has more overflow pages than that. */
-static int is_longer(struct lunar* db, uint32_t sector, uint32_t most) {
-  for (uint32_t pages = 0; sector != LN_NONE; pages++) {
-    struct lunar_frame* frame;
-    if (pages > most) return 1;
-    LN_TRY(bucket_page(db, sector, &frame));
-    sector = ln_get32(frame->bytes + LN_BUCKET_OVERFLOW);
-    ln_put(frame);
-  }
-  return 0;
-}
-
 static int unlink_page(struct lunar* db, uint32_t previous, uint32_t next) {
   struct lunar_frame* frame;
   LN_TRY(bucket_page(db, previous, &frame));
@@ -224,64 +252,84 @@ static int unlink_page(struct lunar* db, uint32_t previous, uint32_t next) {
   return 0;
 }
 
-static LN_APART int split(struct lunar* db, struct lunar_frame* meta) {
-  const uint32_t bucket = buckets_of(meta), old = bucket - (1u << log2_floor(bucket));
-  uint32_t sector, new_sector, previous = LN_NONE, steps = 0;
-  LN_TRY(bucket_sector(db, meta, old, &sector));
-  const uint32_t segment = segment_of(bucket);
-  const int begins = bucket == segment_first(segment);
-  /* Without a log a split that fails half-way would be for good. */
-  const uint32_t chunks = begins ? segment_sectors(segment) / db->geometry.chunk_sectors : 0;
-  const int longer = is_longer(db, sector, ln_room_is_sure(db, chunks) ? OVERFLOWS_MAX : 0);
-  if (longer) return longer < 0 ? longer : 0;
-  if (begins) {
+/* 1: the table has a further bucket, to which a split will move entries; 0: there is no room for one, and chains grow
+ * instead. */
+static int split_begin(struct lunar* db, struct lunar_frame* meta) {
+  const uint32_t bucket = buckets_of(meta), segment = segment_of(bucket);
+  uint32_t sector;
+  if (bucket == segment_first(segment)) {
     const int error = segment_alloc(db, meta, segment);
-    if (error) return error == LUNAR_E_FULL ? 0 : error; /* longer chains instead */
+    if (error) return error == LUNAR_E_FULL ? 0 : error;
   }
-  LN_TRY(bucket_sector(db, meta, bucket, &new_sector));
-  LN_TRY(fresh_bucket(db, new_sector));
+  LN_TRY(bucket_sector(meta, bucket, &sector));
+  LN_TRY(fresh_bucket(db, sector));
   ln_put32(meta->bytes + LN_META_BUCKETS, bucket + 1);
-  ln_dirty(db, meta);
-  while (sector != LN_NONE) {
-    struct lunar_frame* frame;
+  split_set(db, meta, sector);
+  return 1;
+}
+
+/* Moves the entries of the next pages of the bucket that is split. Where the new bucket has no room, the entries stay
+ * for now. */
+static LN_APART int split_on(struct lunar* db, struct lunar_frame* meta, uint32_t pages) {
+  const uint32_t buckets = buckets_of(meta);
+  uint32_t new_sector, previous = split_at(meta), sector;
+  struct lunar_frame* frame;
+  LN_TRY(bucket_sector(meta, buckets - 1, &new_sector));
+  if (previous == new_sector) {
+    LN_TRY(bucket_sector(meta, split_bucket(buckets), &sector));
+  } else {
+    LN_TRY(bucket_page(db, previous, &frame));
+    sector = ln_get32(frame->bytes + LN_BUCKET_OVERFLOW);
+    ln_put(frame);
+  }
+  for (; pages && sector != LN_NONE; pages--) {
     const uint32_t here = sector;
     LN_TRY(bucket_page(db, here, &frame));
-    int error = move_entries(db, frame, bucket, new_sector, bucket + 1);
-    const int empty = previous != LN_NONE && ln_get16(frame->bytes + LN_BUCKET_COUNT) == 0;
-    if (!error) error = next_of(db, frame->bytes, &sector, &steps);
+    const int error = move_entries(db, frame, buckets - 1, new_sector, buckets);
+    const int empty = previous != new_sector && ln_get16(frame->bytes + LN_BUCKET_COUNT) == 0;
+    sector = ln_get32(frame->bytes + LN_BUCKET_OVERFLOW);
     ln_put(frame);
-    LN_TRY(error);
+    if (error) return error == LUNAR_E_FULL ? 0 : error;
     if (empty) {
       LN_TRY(unlink_page(db, previous, sector));
-      LN_TRY(ln_free(db, overflow_ref(db, here)));
+      LN_TRY(ln_free(db, here));
     } else {
-      previous = here;
+      split_set(db, meta, previous = here);
     }
   }
+  if (sector == LN_NONE) split_set(db, meta, LN_NONE);
   return 0;
 }
 
+static int grow(struct lunar* db, struct lunar_frame* meta, uint32_t pages) {
+  if (split_at(meta) == LN_NONE) {
+    const uint64_t rows = ln_get64(meta->bytes + LN_META_ROWS);
+    if (rows * 100 <= (uint64_t)buckets_of(meta) * capacity(db) * LOAD_PERCENT) return 0;
+    const int begun = split_begin(db, meta);
+    if (begun <= 0) return begun;
+  }
+  return split_on(db, meta, pages);
+}
+
 static LN_APART int add(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
-  uint32_t sector;
-  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(meta)), &sector));
-  return append(db, sector, key, place);
+  struct chain chain;
+  LN_TRY(chain_of(db, meta, key, &chain));
+  return append(db, chain.sector, key, place);
 }
 
 int ln_hash_insert(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
   LUNAR_ASSERT(is_meta(meta) && place.ref != LN_NONE);
-  const uint32_t buckets = buckets_of(meta);
   LN_TRY(add(db, meta, key, place));
-  const uint64_t rows = ln_get64(meta->bytes + LN_META_ROWS);
-  return rows * 100 > (uint64_t)buckets * capacity(db) * LOAD_PERCENT ? split(db, meta) : 0;
+  return grow(db, meta, SPLIT_PAGES);
 }
 
 int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place from, struct ln_place to) {
   LUNAR_ASSERT(is_meta(meta) && from.ref != LN_NONE);
-  uint32_t sector, steps = 0;
-  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(meta)), &sector));
-  while (sector != LN_NONE) {
+  struct chain chain;
+  LN_TRY(chain_of(db, meta, key, &chain));
+  while (chain.sector != LN_NONE) {
     struct lunar_frame* frame;
-    LN_TRY(bucket_page(db, sector, &frame));
+    LN_TRY(bucket_page(db, chain.sector, &frame));
     uint8_t* page = frame->bytes;
     const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
     uint32_t i = 0;
@@ -298,7 +346,7 @@ int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struc
       ln_put(frame);
       return 0;
     }
-    const int error = next_of(db, page, &sector, &steps);
+    const int error = next_of(db, page, &chain);
     ln_put(frame);
     LN_TRY(error);
   }
@@ -311,7 +359,7 @@ static int put_overflow(struct lunar* db, struct lunar_frame* bucket, uint64_t k
   struct lunar_frame* frame;
   uint32_t ref;
   LN_TRY(ln_alloc(db, 0, LN_NONE, &ref));
-  LN_TRY(ln_page_fresh(db, ln_ref_sector(db, ref), LN_BUCKET, &frame));
+  LN_TRY(ln_page_fresh(db, ref, LN_BUCKET, &frame));
   ln_put32(frame->bytes + LN_BUCKET_OVERFLOW, ln_get32(bucket->bytes + LN_BUCKET_OVERFLOW));
   put_entry(db, frame, key, place);
   ln_put32(bucket->bytes + LN_BUCKET_OVERFLOW, frame->sector);
@@ -324,9 +372,9 @@ static int put_overflow(struct lunar* db, struct lunar_frame* bucket, uint64_t k
  * what leaves one of them is replaced from the first. */
 static LN_APART int enter(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
   struct lunar_frame *bucket, *frame;
-  uint32_t sector;
-  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(meta)), &sector));
-  LN_TRY(bucket_page(db, sector, &bucket));
+  struct chain chain;
+  LN_TRY(chain_of(db, meta, key, &chain));
+  LN_TRY(bucket_page(db, chain.sector, &bucket));
   const uint32_t next = ln_get32(bucket->bytes + LN_BUCKET_OVERFLOW);
   int in = ln_get16(bucket->bytes + LN_BUCKET_COUNT) < capacity(db), error = 0;
   if (in) {
@@ -341,25 +389,10 @@ static LN_APART int enter(struct lunar* db, struct lunar_frame* meta, uint64_t k
   return error;
 }
 
-enum { OVERFLOWS_OF_ENTERED = 3 };
-
-/* 1: the bucket that is split next has too many pages, for many entries may have one key: several indexes are changed
- * in one operation, and its log is short. */
-static int is_too_long(struct lunar* db, struct lunar_frame* meta) {
-  const uint32_t bucket = buckets_of(meta);
-  uint32_t sector;
-  LN_TRY(bucket_sector(db, meta, bucket - (1u << log2_floor(bucket)), &sector));
-  return is_longer(db, sector, OVERFLOWS_OF_ENTERED);
-}
-
 int ln_hash_enter(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
   LUNAR_ASSERT(is_meta(meta) && place.ref != LN_NONE);
   LN_TRY(enter(db, meta, key, place));
-  const uint64_t rows = ln_get64(meta->bytes + LN_META_ROWS);
-  if (rows * 100 <= (uint64_t)buckets_of(meta) * capacity(db) * LOAD_PERCENT) return 0;
-  const int stays = is_too_long(db, meta);
-  if (stays < 0) return stays;
-  return stays ? 0 : split(db, meta);
+  return grow(db, meta, SPLIT_PAGES_SECONDARY);
 }
 
 /* Fills the entry's place with the last entry of the bucket's first overflow page. *emptied: that page, when it was its
@@ -389,39 +422,50 @@ static int replace(struct lunar* db, uint32_t first, struct lunar_frame* frame, 
   return 0;
 }
 
+/* While a bucket is split, no entry goes from one page of its chain to another, for that might be a page that has been
+ * handled. */
+static int is_in_split(struct lunar_frame* meta, uint32_t bucket) {
+  const uint32_t buckets = buckets_of(meta);
+  return split_at(meta) != LN_NONE && buckets > 1 && (bucket == buckets - 1 || bucket == split_bucket(buckets));
+}
+
 int ln_hash_leave(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
   LUNAR_ASSERT(is_meta(meta) && place.ref != LN_NONE);
-  uint32_t bucket, sector, first = LN_NONE, steps = 0, emptied = LN_NONE, next = LN_NONE;
-  LN_TRY(bucket_sector(db, meta, bucket_of(key, buckets_of(meta)), &bucket));
-  for (sector = bucket; sector != LN_NONE;) {
+  uint32_t first = LN_NONE, emptied = LN_NONE, next = LN_NONE;
+  struct chain chain;
+  LN_TRY(chain_of(db, meta, key, &chain));
+  const uint32_t bucket = chain.sector;
+  const int stays = is_in_split(meta, chain.bucket);
+  while (chain.sector != LN_NONE) {
     struct lunar_frame* frame;
-    LN_TRY(bucket_page(db, sector, &frame));
+    LN_TRY(bucket_page(db, chain.sector, &frame));
     const uint32_t count = ln_get16(frame->bytes + LN_BUCKET_COUNT);
     uint32_t i = 0;
     while (i < count && !entry_is(entry_at(frame->bytes, i), key, place)) i++;
-    int error = next_of(db, frame->bytes, &sector, &steps);
-    if (steps == 1) first = sector;
+    int error = next_of(db, frame->bytes, &chain);
+    if (chain.steps == 1 && !stays) first = chain.sector;
     if (i < count) error = replace(db, first, frame, i, &emptied, &next);
     ln_put(frame);
     LN_TRY(error);
     if (i == count) continue;
     if (emptied == LN_NONE) return 0;
     LN_TRY(unlink_page(db, bucket, next));
-    return ln_free(db, overflow_ref(db, emptied));
+    return ln_free(db, emptied);
   }
   return LUNAR_E_CORRUPT;
 }
 #endif
 
 static int drop_chain(struct lunar* db, uint32_t sector) {
-  for (uint32_t steps = 0, first = 1; sector != LN_NONE; first = 0) {
+  struct chain chain = {.sector = sector, .other = LN_NONE};
+  while (chain.sector != LN_NONE) {
     struct lunar_frame* frame;
-    const uint32_t here = sector;
+    const uint32_t here = chain.sector;
     LN_TRY(bucket_page(db, here, &frame));
-    const int error = next_of(db, frame->bytes, &sector, &steps);
+    const int error = next_of(db, frame->bytes, &chain);
     ln_put(frame);
     LN_TRY(error);
-    if (!first) LN_TRY(ln_free(db, overflow_ref(db, here)));
+    if (here != sector) LN_TRY(ln_free(db, here));
   }
   return 0;
 }
@@ -432,39 +476,39 @@ int ln_hash_drop(struct lunar* db, struct lunar_frame* meta) {
   if (buckets == 0) return LUNAR_E_CORRUPT;
   for (uint32_t b = 0; b < buckets; b++) {
     uint32_t sector;
-    LN_TRY(bucket_sector(db, meta, b, &sector));
+    LN_TRY(bucket_sector(meta, b, &sector));
     LN_TRY(drop_chain(db, sector));
   }
   for (uint32_t s = 0; s <= segment_of(buckets - 1); s++) {
     const uint32_t ref = ln_get32(segment_ref(meta, s));
-    const uint32_t step = chunk / db->geometry.class_sectors_min;
-    for (uint32_t part = 0; part * chunk < segment_sectors(s); part++) LN_TRY(ln_free(db, ref + part * step));
+    for (uint32_t part = 0; part < segment_sectors(s); part += chunk) LN_TRY(ln_free(db, ref + part));
   }
   return 0;
 }
 
 #if LUNAR_WITH_CHECK
 static int walk_segments(struct lunar* db, struct lunar_frame* meta, uint32_t segments, struct ln_walk* walk) {
-  const uint32_t chunk = db->geometry.chunk_sectors, step = chunk / db->geometry.class_sectors_min;
   for (uint32_t s = 0; s < segments; s++) {
-    const uint32_t ref = ln_get32(segment_ref(meta, s)), sectors = segment_sectors(s);
-    if (ln_ref_class(ref) >= db->geometry.class_count ||
-        ln_class_sectors(db, ln_ref_class(ref)) < (sectors < chunk ? sectors : chunk))
+    const uint32_t ref = ln_get32(segment_ref(meta, s)), block = ln_class_sectors(db, segment_class(db, s));
+    if (ref < db->geometry.data_at || ref >= db->config->sector_count)
       return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
-    for (uint32_t part = 0; part * chunk < sectors; part++) LN_TRY(walk->block(walk, ref + part * step, meta->sector));
+    for (uint32_t part = 0; part < segment_sectors(s); part += block)
+      LN_TRY(walk->block(walk, ref + part, block, meta->sector));
   }
   return 0;
 }
 
-static int walk_entries(struct lunar* db, const struct lunar_frame* frame, uint32_t bucket, uint32_t buckets,
-                        struct ln_walk* walk) {
+/* also: a bucket whose entries may lie here as well. */
+static int walk_entries(struct lunar* db, const struct lunar_frame* frame, uint32_t bucket, uint32_t also,
+                        uint32_t buckets, struct ln_walk* walk) {
   uint8_t* page = frame->bytes;
   const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
   if (count > capacity(db)) return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, frame->sector);
   for (uint32_t i = 0; i < count; i++) {
     const uint8_t* entry = entry_at(page, i);
     const struct ln_place place = {ln_get32(entry + 8), ln_get16(entry + 12)};
-    if (bucket_of(ln_get64(entry), buckets) != bucket)
+    const uint32_t of = bucket_of(db, ln_get64(entry), buckets);
+    if (of != bucket && of != also)
       return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
     const struct ln_key key = {.number = ln_get64(entry)};
     LN_TRY(walk->entry(walk, &key, place, frame->sector));
@@ -473,11 +517,9 @@ static int walk_entries(struct lunar* db, const struct lunar_frame* frame, uint3
 }
 
 static int walk_overflow(struct lunar* db, uint32_t sector, uint32_t from, struct ln_walk* walk) {
-  const uint32_t at = sector - db->geometry.data_at;
   if (sector == LN_NONE) return 0;
-  if (sector < db->geometry.data_at || at % db->geometry.class_sectors_min)
-    return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, from);
-  return walk->block(walk, overflow_ref(db, sector), from);
+  if (sector < db->geometry.data_at) return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, from);
+  return walk->block(walk, sector, db->geometry.class_sectors_min, from);
 }
 
 int ln_hash_walk(struct ln_walk* walk, struct lunar_frame* meta) {
@@ -486,19 +528,25 @@ int ln_hash_walk(struct ln_walk* walk, struct lunar_frame* meta) {
   if (buckets == 0 || segment_of(buckets - 1) >= LN_SEGMENTS)
     return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
   LN_TRY(walk_segments(db, meta, segment_of(buckets - 1) + 1, walk));
+  const int splitting = split_at(meta) != LN_NONE;
+  const uint32_t from = splitting && buckets > 1 ? split_bucket(buckets) : LN_NONE;
+  int met = !splitting; /* the page up to which the split has come */
   for (uint32_t bucket = 0; bucket < buckets; bucket++) {
     uint32_t sector;
-    LN_TRY(bucket_sector(db, meta, bucket, &sector));
+    LN_TRY(bucket_sector(meta, bucket, &sector));
+    const uint32_t also = bucket == from ? buckets - 1 : bucket;
+    if (bucket == buckets - 1 && split_at(meta) == sector) met = 1;
     while (sector != LN_NONE) {
       struct lunar_frame* frame;
+      if (bucket == from && sector == split_at(meta)) met = 1;
       LN_TRY(ln_walk_page(walk, sector, LN_BUCKET, &frame));
-      int error = walk_entries(db, frame, bucket, buckets, walk);
+      int error = walk_entries(db, frame, bucket, also, buckets, walk);
       sector = ln_get32(frame->bytes + LN_BUCKET_OVERFLOW);
       if (!error) error = walk_overflow(db, sector, frame->sector, walk);
       ln_put(frame);
       LN_TRY(error);
     }
   }
-  return 0;
+  return met ? 0 : ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
 }
 #endif

@@ -14,6 +14,9 @@ struct ln_key {
 };
 typedef int (*ln_matches)(void* context, struct ln_place place); /* 1: this row, 0: another, negative: error */
 
+/* An insertion without room for its entry has changed nothing in the index. */
+#define LN_NO_ROOM(error) ((error) == LUNAR_E_FULL || (error) == LUNAR_E_INDEX_FULL)
+
 /* hash.c */
 int ln_hash_create(struct lunar* db, struct lunar_frame* meta);
 int ln_hash_find(struct lunar* db, struct lunar_frame* meta, uint64_t key, ln_matches matches, void* context,
@@ -57,12 +60,12 @@ int ln_hash_leave(struct lunar* db, struct lunar_frame* meta, uint64_t key, stru
 
 #if LUNAR_WITH_CHECK
 /* index.c. A walk over a whole index. It calls block for each block of the index and entry for each entry, in any
- * order, with the sector of the page that names it. A result other than 0 ends the walk, as a problem of its
+ * order, with the sector of the page that names it. sectors: of the block, 0: its header says how many. A result other than 0 ends the walk, as a problem of its
  * own does. check.c puts this at the beginning of its state. */
 struct ln_walk {
   struct lunar* db;
   struct lunar_findings* found;
-  int (*block)(struct ln_walk* walk, uint32_t ref, uint32_t sector);
+  int (*block)(struct ln_walk* walk, uint32_t ref, uint32_t sectors, uint32_t sector);
   int (*entry)(struct ln_walk* walk, const struct ln_key* key, struct ln_place place, uint32_t sector);
 };
 int ln_walk_problem(struct ln_walk* walk, enum lunar_problem problem, uint32_t sector); /* reports it: E_CORRUPT */

@@ -1,5 +1,7 @@
-/* The primary index as a B+tree (R. Bayer, E. McCreight 1972; D. Comer 1979) of byte strings. A page is one sector; it
- * leaves the tree when it is empty and is not merged before. Leaves are not chained: who reads on stays in the leaf as
+/* The primary index as a B+tree (R. Bayer, E. McCreight 1972; D. Comer 1979) of byte strings. A page is one sector and
+ * has the bytes with which all its keys begin once (R. Bayer, K. Unterauer: Prefix B-trees, 1977). They grow when the
+ * page is full or split, and shrink when a key comes that begins otherwise: it is then the first or last of the page. A
+ * page leaves the tree when it is empty and is not merged before. Leaves are not chained: who reads on stays in the leaf as
  * long as no tree has changed, and descends again, which needs no page but those of one path, at its end and after
  * that.
  */
@@ -19,7 +21,11 @@ struct path {
   uint32_t height;
 };
 
+/* The first entry of an inner page has no key. */
+static uint32_t keyless(const uint8_t* page) { return page[LN_TREE_LEVEL] ? 1 : 0; }
 static uint32_t payload_bytes(const uint8_t* page) { return page[LN_TREE_LEVEL] ? 4 : 6; }
+static uint32_t prefix_bytes(const uint8_t* page) { return page[LN_TREE_PREFIX]; }
+static uint8_t* entries_of(uint8_t* page) { return page + LN_TREE_HEADER + prefix_bytes(page); }
 static uint32_t entry_bytes(const uint8_t* page, const uint8_t* entry) { return 1u + entry[0] + payload_bytes(page); }
 static uint32_t count_of(const uint8_t* page) { return ln_get16(page + LN_TREE_COUNT); }
 static uint32_t end_of(const uint8_t* page) { return ln_get16(page + LN_TREE_END); }
@@ -30,24 +36,49 @@ static struct ln_place place_of(const uint8_t* entry) {
 }
 static uint32_t child_of(const uint8_t* entry) { return ln_load32(entry + 1 + entry[0]); }
 
-static int compare(const uint8_t* entry, const struct ln_key* key) {
-  const uint32_t n = entry[0] < key->count ? entry[0] : key->count;
-  const int order = memcmp(entry + 1, key->bytes, n);
-  return order ? order : (int)entry[0] - (int)key->count;
+static int compare_bytes(const uint8_t* a, uint32_t a_bytes, const uint8_t* b, uint32_t b_bytes) {
+  const int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
+  return order ? order : (int)a_bytes - (int)b_bytes;
 }
 
-static void key_from(const uint8_t* entry, struct ln_key* key) {
-  key->count = entry[0];
-  memcpy(key->bytes, entry + 1, entry[0]);
+static int compare_keys(const struct ln_key* a, const struct ln_key* b) {
+  return compare_bytes(a->bytes, a->count, b->bytes, b->count);
+}
+
+/* 0: the key begins with the page's prefix. Otherwise all keys of the page are less (negative) or more than it. */
+static int compare_prefix(const uint8_t* page, const struct ln_key* key) {
+  const uint32_t bytes = prefix_bytes(page);
+  return compare_bytes(page + LN_TREE_HEADER, bytes, key->bytes, key->count < bytes ? key->count : bytes);
+}
+
+/* The key begins with the page's prefix, and the entry has one. */
+static int compare(const uint8_t* page, const uint8_t* entry, const struct ln_key* key) {
+  const uint32_t prefix = prefix_bytes(page);
+  LUNAR_ASSERT(key->count >= prefix);
+  return compare_bytes(entry + 1, entry[0], key->bytes + prefix, key->count - prefix);
+}
+
+static int is_key(const uint8_t* page, const uint8_t* entry, const struct ln_key* key) {
+  return compare_prefix(page, key) == 0 && compare(page, entry, key) == 0;
+}
+
+/* Of an entry that has a key. */
+static void key_from(const uint8_t* page, const uint8_t* entry, struct ln_key* key) {
+  const uint32_t prefix = prefix_bytes(page);
+  key->count = (uint8_t)(prefix + entry[0]);
+  memcpy(key->bytes, page + LN_TREE_HEADER, prefix);
+  memcpy(key->bytes + prefix, entry + 1, entry[0]);
 }
 
 /* A page whose entries end where it says, none longer than a key may be. */
 static int sound(const struct lunar* db, const uint8_t* page, uint32_t level) {
-  const uint32_t end = end_of(page);
-  uint32_t at = LN_TREE_HEADER, count = 0;
-  if (page[LN_TREE_LEVEL] != level || end > db->config->sector_bytes) return 0;
+  const uint32_t end = end_of(page), prefix = prefix_bytes(page);
+  uint32_t at = LN_TREE_HEADER + prefix, count = 0;
+  if (page[LN_TREE_LEVEL] != level || end > db->config->sector_bytes || prefix > LUNAR_TREE_KEY_MAX ||
+      page[LN_TREE_PAYLOAD] != payload_bytes(page))
+    return 0;
   for (; at < end; count++) {
-    if (page[at] > LUNAR_TREE_KEY_MAX) return 0;
+    if (page[at] + prefix > LUNAR_TREE_KEY_MAX) return 0;
     at += entry_bytes(page, page + at);
   }
   return at == end && count == count_of(page) && (level == 0 || count);
@@ -55,19 +86,18 @@ static int sound(const struct lunar* db, const uint8_t* page, uint32_t level) {
 
 #if LUNAR_DEBUG
 /* The keys of the page do not fall. They do in a damaged one, and a change leaves them so. */
-static int in_order(const uint8_t* page) {
-  const uint8_t* entry = page + LN_TREE_HEADER;
+static int in_order(uint8_t* page) {
+  const uint8_t* entry = entries_of(page);
   for (uint32_t i = 1; i < count_of(page); i++) {
     const uint8_t* next = entry + entry_bytes(page, entry);
-    const int order = memcmp(entry + 1, next + 1, entry[0] < next[0] ? entry[0] : next[0]);
-    if (order > 0 || (order == 0 && entry[0] > next[0])) return 0;
+    if (i > keyless(page) && compare_bytes(entry + 1, entry[0], next + 1, next[0]) > 0) return 0;
     entry = next;
   }
   return 1;
 }
 
 /* What holds for a page after a change of its entries. was: they were in order before it. */
-static void page_check(const struct lunar* db, const uint8_t* page, int was) {
+static void page_check(const struct lunar* db, uint8_t* page, int was) {
   LUNAR_ASSERT(sound(db, page, page[LN_TREE_LEVEL]) || count_of(page) == 0);
   LUNAR_ASSERT(!was || in_order(page));
 }
@@ -79,7 +109,7 @@ static void page_check(const struct lunar* db, const uint8_t* page, int was) {
 
 static int page_of(struct lunar* db, uint32_t ref, uint32_t level, struct lunar_frame** frame) {
   LUNAR_ASSERT(level < LN_TREE_HEIGHT_MAX);
-  LN_TRY(ln_page(db, ln_ref_sector(db, ref), LN_TREE, frame));
+  LN_TRY(ln_page(db, ref, LN_TREE, frame));
   const int known = (*frame)->flags & LN_SOUND && (*frame)->bytes[LN_TREE_LEVEL] == level;
   if (known || sound(db, (*frame)->bytes, level)) {
     (*frame)->flags |= LN_SOUND;
@@ -89,12 +119,15 @@ static int page_of(struct lunar* db, uint32_t ref, uint32_t level, struct lunar_
   return LUNAR_E_CORRUPT;
 }
 
-/* The first entry whose key is at least key (or more than it); the end of the entries without one. */
+/* The first entry with a key of at least key (or more than it); the end of the entries without one. */
 static struct entry first_from(uint8_t* page, const struct ln_key* key, int more) {
-  struct entry e = {page + LN_TREE_HEADER, 0};
+  const int prefix = compare_prefix(page, key);
+  struct entry e = {entries_of(page), 0};
   while (e.number < count_of(page)) {
-    const int order = compare(e.bytes, key);
-    if (more ? order > 0 : order >= 0) break;
+    if (e.number >= keyless(page)) {
+      const int order = prefix ? prefix : compare(page, e.bytes, key);
+      if (more ? order > 0 : order >= 0) break;
+    }
     e.bytes += entry_bytes(page, e.bytes);
     e.number++;
   }
@@ -102,7 +135,7 @@ static struct entry first_from(uint8_t* page, const struct ln_key* key, int more
 }
 
 static struct entry entry_at(uint8_t* page, uint32_t number) {
-  struct entry e = {page + LN_TREE_HEADER, 0};
+  struct entry e = {entries_of(page), 0};
   for (; e.number < number; e.number++) e.bytes += entry_bytes(page, e.bytes);
   return e;
 }
@@ -141,9 +174,10 @@ static int descend(struct lunar* db, struct lunar_frame* meta, const struct ln_k
 static int page_new(struct lunar* db, uint32_t level, uint32_t* ref, struct lunar_frame** frame) {
   LUNAR_ASSERT(level < LN_TREE_HEIGHT_MAX);
   LN_TRY(ln_alloc(db, 0, LN_NONE, ref));
-  LN_TRY(ln_page_fresh(db, ln_ref_sector(db, *ref), LN_TREE, frame));
+  LN_TRY(ln_page_fresh(db, *ref, LN_TREE, frame));
   uint8_t* page = (*frame)->bytes;
   page[LN_TREE_LEVEL] = (uint8_t)level;
+  page[LN_TREE_PAYLOAD] = (uint8_t)payload_bytes(page);
   ln_put16(page + LN_TREE_END, LN_TREE_HEADER);
   return 0;
 }
@@ -165,7 +199,7 @@ int ln_tree_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key
   LN_TRY(descend(db, meta, key, &path));
   LN_TRY(page_of(db, path.refs[0], 0, &frame));
   const struct entry e = first_from(frame->bytes, key, 0);
-  const int found = e.number < count_of(frame->bytes) && compare(e.bytes, key) == 0;
+  const int found = e.number < count_of(frame->bytes) && is_key(frame->bytes, e.bytes, key);
   if (found) *place = place_of(e.bytes);
   ln_put(frame);
   return found ? 0 : LUNAR_E_NOT_FOUND;
@@ -173,15 +207,94 @@ int ln_tree_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key
 
 /* --- insertion --- */
 
-static void put_entry(uint8_t* page, uint8_t* at, const struct ln_key* key, struct ln_place place) {
-  const uint32_t bytes = 1u + key->count + payload_bytes(page);
-  memmove(at + bytes, at, (size_t)(page + end_of(page) - at));
-  at[0] = key->count;
-  memcpy(at + 1, key->bytes, key->count);
-  ln_store32(at + 1 + key->count, place.ref);
-  if (page[LN_TREE_LEVEL] == 0) ln_store16(at + 1 + key->count + 4, place.slot);
-  ln_put16(page + LN_TREE_END, end_of(page) + bytes);
+/* Makes room for bytes at this place, or takes them away. */
+static void shift(uint8_t* page, uint8_t* at, int bytes) {
+  LUNAR_ASSERT(at >= page + LN_TREE_HEADER && at <= page + end_of(page));
+  uint8_t* from = bytes < 0 ? at - bytes : at;
+  memmove(from + bytes, from, (size_t)(page + end_of(page) - from));
+  ln_put16(page + LN_TREE_END, (uint32_t)((int)end_of(page) + bytes));
+}
+
+static void put_bytes(uint8_t* page, uint8_t* at, const uint8_t* key, uint32_t count, struct ln_place place) {
+  shift(page, at, (int)(1 + count + payload_bytes(page)));
+  at[0] = (uint8_t)count;
+  memcpy(at + 1, key, count);
+  ln_store32(at + 1 + count, place.ref);
+  if (page[LN_TREE_LEVEL] == 0) ln_store16(at + 1 + count + 4, place.slot);
   ln_put16(page + LN_TREE_COUNT, count_of(page) + 1);
+}
+
+/* The key begins with the page's prefix. */
+static void put_entry(uint8_t* page, uint8_t* at, const struct ln_key* key, struct ln_place place) {
+  const uint32_t prefix = prefix_bytes(page);
+  LUNAR_ASSERT(compare_prefix(page, key) == 0);
+  put_bytes(page, at, key->bytes + prefix, key->count - prefix, place);
+}
+
+/* With how many equal bytes they begin. */
+static uint32_t common(const uint8_t* a, uint32_t a_bytes, const uint8_t* b, uint32_t b_bytes) {
+  uint32_t same = 0;
+  while (same < a_bytes && same < b_bytes && a[same] == b[same]) same++;
+  return same;
+}
+
+/* Gives the page a prefix of so many bytes, all of which its keys have. It has room for that. */
+static void prefix_set(uint8_t* page, uint32_t bytes) {
+  const uint32_t was = prefix_bytes(page);
+  uint8_t moved[LUNAR_TREE_KEY_MAX];
+  LUNAR_ASSERT(bytes <= LUNAR_TREE_KEY_MAX);
+  if (bytes == was) return;
+  const uint32_t count = bytes < was ? was - bytes : bytes - was;
+  if (bytes < was) {
+    memcpy(moved, page + LN_TREE_HEADER + bytes, count);
+    shift(page, page + LN_TREE_HEADER + bytes, -(int)count);
+    page[LN_TREE_PREFIX] = (uint8_t)bytes;
+  }
+  struct entry e = {entries_of(page), 0};
+  for (; e.number < count_of(page); e.bytes += entry_bytes(page, e.bytes), e.number++) {
+    if (e.number < keyless(page)) continue;
+    if (bytes > was) {
+      memcpy(moved, e.bytes + 1, count);
+      shift(page, e.bytes + 1, -(int)count);
+      e.bytes[0] = (uint8_t)(e.bytes[0] - count);
+    } else {
+      shift(page, e.bytes + 1, (int)count);
+      memcpy(e.bytes + 1, moved, count);
+      e.bytes[0] = (uint8_t)(e.bytes[0] + count);
+    }
+  }
+  if (bytes > was) {
+    shift(page, page + LN_TREE_HEADER + was, (int)count);
+    memcpy(page + LN_TREE_HEADER + was, moved, count);
+    page[LN_TREE_PREFIX] = (uint8_t)bytes;
+  }
+}
+
+/* The longest prefix that the page's keys and this one have, which begins with the page's prefix. */
+static uint32_t longest_prefix(uint8_t* page, const struct ln_key* key) {
+  const uint32_t prefix = prefix_bytes(page), count = count_of(page);
+  if (count <= keyless(page)) return prefix;
+  const uint8_t *low = entry_at(page, keyless(page)).bytes, *high = entry_at(page, count - 1).bytes;
+  const uint32_t all = common(low + 1, low[0], high + 1, high[0]);
+  return prefix + common(low + 1, all, key->bytes + prefix, key->count - prefix);
+}
+
+/* Where the page's entries would end with a prefix of so many bytes. */
+static int end_with(const uint8_t* page, uint32_t prefix) {
+  const int longer = (int)prefix - (int)prefix_bytes(page), keys = (int)count_of(page) - (int)keyless(page);
+  return (int)end_of(page) - longer * (keys - 1);
+}
+
+/* 1: the page has got the key; its prefix has become as short or as long as that needs. 0: it has no room. */
+static int put_fitting(const struct lunar* db, uint8_t* page, const struct ln_key* key, struct ln_place place) {
+  const int size = (int)db->config->sector_bytes, rest = (int)(1 + key->count + payload_bytes(page));
+  uint32_t prefix = common(page + LN_TREE_HEADER, prefix_bytes(page), key->bytes, key->count);
+  if (prefix == prefix_bytes(page) && end_with(page, prefix) + rest - (int)prefix > size)
+    prefix = longest_prefix(page, key);
+  if (end_with(page, prefix) + rest - (int)prefix > size) return 0;
+  prefix_set(page, prefix);
+  put_entry(page, first_from(page, key, 1).bytes, key, place);
+  return 1;
 }
 
 static void take_entry(uint8_t* page, uint8_t* at) {
@@ -191,24 +304,49 @@ static void take_entry(uint8_t* page, uint8_t* at) {
   ln_put16(page + LN_TREE_COUNT, count_of(page) - 1);
 }
 
-/* Half of the bytes stay; where the new entry is the last, as with rising keys, all of them. */
-static struct entry split_point(uint8_t* page, uint32_t new_entry) {
+/* Half of the bytes stay. Where the new entry is the last, as with rising keys, all of them stay; where its key begins
+ * otherwise than those of the page, which are all more than it, none does. */
+static struct entry split_point(uint8_t* page, uint32_t new_entry, const struct ln_key* key) {
   if (new_entry == count_of(page)) return entry_at(page, new_entry);
-  struct entry e = {page + LN_TREE_HEADER, 0};
-  while ((uint32_t)(e.bytes - page) < (LN_TREE_HEADER + end_of(page)) / 2) {
+  if (compare_prefix(page, key)) return entry_at(page, keyless(page));
+  struct entry e = {entries_of(page), 0};
+  while ((uint32_t)(e.bytes - page) < ((uint32_t)(entries_of(page) - page) + end_of(page)) / 2) {
     e.bytes += entry_bytes(page, e.bytes);
     e.number++;
   }
   return e;
 }
 
-/* The shortest key that is above the left page's last and not above the right page's first. */
+/* The shortest key that is above the left leaf's last and not above the right leaf's first. */
 static void separator(uint8_t* left, uint8_t* right, struct ln_key* key) {
-  const uint8_t* last = entry_at(left, count_of(left) - 1).bytes;
-  key_from(right + LN_TREE_HEADER, key);
-  uint8_t same = 0;
-  while (same < last[0] && same < key->count && last[1 + same] == key->bytes[same]) same++;
+  struct ln_key last;
+  key_from(left, entry_at(left, count_of(left) - 1).bytes, &last);
+  key_from(right, entries_of(right), key);
+  const uint32_t same = common(last.bytes, last.count, key->bytes, key->count);
   if (same < key->count) key->count = (uint8_t)(same + 1);
+}
+
+/* The first entry of an inner page leads to all that is less than the second one's key. */
+static void lowest_first(uint8_t* page) {
+  LUNAR_ASSERT(page[LN_TREE_LEVEL] > 0 && count_of(page) > 0);
+  uint8_t* first = entries_of(page);
+  shift(page, first + 1, -(int)first[0]);
+  first[0] = 0;
+}
+
+/* What is from there on moves to the empty page. */
+static void move_upper(uint8_t* page, uint8_t* right, struct entry from) {
+  const uint32_t moved = end_of(page) - (uint32_t)(from.bytes - page), count = count_of(page);
+  if (from.number < count) {
+    right[LN_TREE_PREFIX] = page[LN_TREE_PREFIX];
+    memcpy(right + LN_TREE_HEADER, page + LN_TREE_HEADER, prefix_bytes(page));
+  }
+  memcpy(entries_of(right), from.bytes, moved);
+  ln_put16(right + LN_TREE_COUNT, count - from.number);
+  ln_put16(right + LN_TREE_END, (uint32_t)(entries_of(right) - right) + moved);
+  ln_put16(page + LN_TREE_COUNT, from.number);
+  ln_put16(page + LN_TREE_END, (uint32_t)(from.bytes - page));
+  if (from.number <= keyless(page)) prefix_set(page, 0);
 }
 
 /* Puts the entry into the full page, whose upper part goes to a new one; then key and place lead to that. */
@@ -221,29 +359,21 @@ static int split(struct lunar* db, struct lunar_frame* frame, uint32_t number, s
   LUNAR_ASSERT(number <= count_of(page));
   LN_TRY(page_new(db, page[LN_TREE_LEVEL], &ref, &right_frame));
   uint8_t* right = right_frame->bytes;
-  const struct entry from = split_point(page, number);
-  const uint32_t moved = end_of(page) - (uint32_t)(from.bytes - page), count = count_of(page);
-  memcpy(right + LN_TREE_HEADER, from.bytes, moved);
-  ln_put16(right + LN_TREE_COUNT, count - from.number);
-  ln_put16(right + LN_TREE_END, LN_TREE_HEADER + moved);
-  ln_put16(page + LN_TREE_COUNT, from.number);
-  ln_put16(page + LN_TREE_END, (uint32_t)(from.bytes - page));
-  uint8_t* to = number < from.number || (number == from.number && number < count) ? page : right;
-  put_entry(to, entry_at(to, to == page ? number : number - from.number).bytes, key, *place);
+  const struct entry from = split_point(page, number, key);
+  const int stays = number < from.number || (number == from.number && number < count_of(page));
+  move_upper(page, right, from);
+  uint8_t* to = stays ? page : right;
+  put_entry(to, entry_at(to, stays ? number : number - from.number).bytes, key, *place);
+  if (page[LN_TREE_LEVEL] == 0) {
+    separator(page, right, key);
+  } else { /* the separator moves up: the page below it needs none */
+    key_from(right, entries_of(right), key);
+    lowest_first(right);
+  }
   page_check(db, page, was_in_order);
   page_check(db, right, was_in_order);
   ln_dirty(db, frame);
   ln_dirty(db, right_frame);
-  if (page[LN_TREE_LEVEL] == 0) {
-    separator(page, right, key);
-  } else { /* the separator moves up: the page below it needs none */
-    key_from(right + LN_TREE_HEADER, key);
-    memmove(right + LN_TREE_HEADER + 1, right + LN_TREE_HEADER + 1 + key->count,
-            end_of(right) - LN_TREE_HEADER - 1 - key->count);
-    right[LN_TREE_HEADER] = 0;
-    ln_put16(right + LN_TREE_END, end_of(right) - key->count);
-    page_check(db, right, was_in_order);
-  }
   ln_put(right_frame);
   *place = (struct ln_place){ref, 0};
   return 0;
@@ -253,11 +383,10 @@ static int grow(struct lunar* db, struct lunar_frame* meta, const struct ln_key*
   uint32_t ref, height;
   struct lunar_frame* frame;
   LN_TRY(height_of(meta, &height));
-  if (height == LN_TREE_HEIGHT_MAX) return LUNAR_E_FULL;
+  if (height == LN_TREE_HEIGHT_MAX) return LUNAR_E_INDEX_FULL;
   LN_TRY(page_new(db, height, &ref, &frame));
   uint8_t* page = frame->bytes;
-  static const struct ln_key lowest;
-  put_entry(page, page + LN_TREE_HEADER, &lowest, (struct ln_place){root_of(meta), 0});
+  put_bytes(page, entries_of(page), key->bytes, 0, (struct ln_place){root_of(meta), 0});
   put_entry(page, page + end_of(page), key, right);
   page_check(db, page, 1);
   ln_dirty(db, frame);
@@ -266,17 +395,19 @@ static int grow(struct lunar* db, struct lunar_frame* meta, const struct ln_key*
   return 0;
 }
 
-/* 1: the tree can grow, or a split of the leaf ends below its root; and there are pages for all that it may need. It is
+/* 0: the tree can grow, or a split of the leaf ends below its root; and there are pages for all that it may need. It is
  * asked before the first of the splits: without a log one that fails after it would be for good. */
 static int may_split(struct lunar* db, const struct path* path) {
   int room = path->height < LN_TREE_HEIGHT_MAX;
   for (uint32_t level = 1; !room && level < path->height; level++) {
     struct lunar_frame* frame;
     LN_TRY(page_of(db, path->refs[level], level, &frame));
-    room = end_of(frame->bytes) + 1 + LUNAR_TREE_KEY_MAX + payload_bytes(frame->bytes) <= db->config->sector_bytes;
+    room = end_with(frame->bytes, 0) + 1 + LUNAR_TREE_KEY_MAX + (int)payload_bytes(frame->bytes) <=
+           (int)db->config->sector_bytes;
     ln_put(frame);
   }
-  return room && ln_room_is_sure(db, 0);
+  if (!room) return LUNAR_E_INDEX_FULL;
+  return ln_room_is_sure(db, 0) ? 0 : LUNAR_E_FULL;
 }
 
 int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place) {
@@ -289,22 +420,15 @@ int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_k
     struct lunar_frame* frame;
     LN_TRY(page_of(db, path.refs[level], level, &frame));
     uint8_t* page = frame->bytes;
-    const struct entry at = first_from(page, &up, 1);
-    const int fits = end_of(page) + 1 + up.count + payload_bytes(page) <= db->config->sector_bytes;
+    const uint32_t number = first_from(page, &up, 1).number;
+    const int was_in_order = ORDER_OF(page), fits = put_fitting(db, page, &up, place);
     int error = 0;
     if (fits) {
-      const int was_in_order = ORDER_OF(page);
-      put_entry(page, at.bytes, &up, place);
       page_check(db, page, was_in_order);
       ln_dirty(db, frame);
     } else {
-      const int may = level ? 1 : may_split(db, &path);
-      if (may > 0)
-        error = split(db, frame, at.number, &up, &place);
-      else if (may == 0)
-        error = LUNAR_E_FULL;
-      else
-        error = may;
+      error = level ? 0 : may_split(db, &path);
+      if (!error) error = split(db, frame, number, &up, &place);
     }
     ln_put(frame);
     LN_TRY(error);
@@ -315,18 +439,8 @@ int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_k
 
 /* --- change and removal --- */
 
-static int is_last_page(struct lunar* db, struct lunar_frame* meta, struct lunar_frame* frame) {
-  return ln_ref_sector(db, root_of(meta)) == frame->sector;
-}
-
-/* The page that the inner page's first entry leads to takes what lies below the others. */
-static void lowest_first(uint8_t* page) {
-  LUNAR_ASSERT(page[LN_TREE_LEVEL] > 0 && count_of(page) > 0);
-  uint8_t* first = page + LN_TREE_HEADER;
-  const uint32_t bytes = first[0];
-  memmove(first + 1, first + 1 + bytes, end_of(page) - LN_TREE_HEADER - 1 - bytes);
-  first[0] = 0;
-  ln_put16(page + LN_TREE_END, end_of(page) - bytes);
+static int is_last_page(struct lunar_frame* meta, struct lunar_frame* frame) {
+  return root_of(meta) == frame->sector;
 }
 
 /* A root that leads to one page only gives way to it. */
@@ -337,7 +451,7 @@ static int shrink(struct lunar* db, struct lunar_frame* meta) {
     struct lunar_frame* frame;
     const uint32_t root = root_of(meta);
     LN_TRY(page_of(db, root, height - 1, &frame));
-    const uint32_t count = count_of(frame->bytes), child = child_of(frame->bytes + LN_TREE_HEADER);
+    const uint32_t count = count_of(frame->bytes), child = child_of(entries_of(frame->bytes));
     ln_put(frame);
     if (count > 1) return 0;
     root_set(db, meta, child, --height);
@@ -358,7 +472,7 @@ static int remove_entry(struct lunar* db, struct lunar_frame* meta, const struct
     if (level && number == 0 && count_of(page)) lowest_first(page);
     page_check(db, page, was_in_order);
     ln_dirty(db, frame);
-    const int stays = count_of(page) || is_last_page(db, meta, frame);
+    const int stays = count_of(page) || is_last_page(meta, frame);
     ln_put(frame);
     if (stays) return shrink(db, meta);
     LN_TRY(ln_free(db, path->refs[level]));
@@ -374,7 +488,7 @@ int ln_tree_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key
   LN_TRY(page_of(db, path.refs[0], 0, &frame));
   uint8_t* page = frame->bytes;
   const struct entry e = first_from(page, key, 0);
-  int found = e.number < count_of(page) && compare(e.bytes, key) == 0;
+  int found = e.number < count_of(page) && is_key(page, e.bytes, key);
   if (found) {
     const struct ln_place here = place_of(e.bytes);
     found = here.ref == from.ref && here.slot == from.slot;
@@ -419,10 +533,11 @@ int ln_tree_drop(struct lunar* db, struct lunar_frame* meta) {
 /* --- reading on --- */
 
 #if LUNAR_WITH_CURSOR
-static void found(uint32_t ref, struct entry e, struct ln_key* key, struct ln_place* place, struct lunar_leaf* leaf) {
+static void found(const struct lunar_frame* leaf_frame, struct entry e, struct ln_key* key, struct ln_place* place,
+                  struct lunar_leaf* leaf) {
   *place = place_of(e.bytes);
-  key_from(e.bytes, key);
-  leaf->ref = ref;
+  key_from(leaf_frame->bytes, e.bytes, key);
+  leaf->ref = leaf_frame->sector;
   leaf->entry = (uint16_t)e.number;
 }
 
@@ -435,7 +550,7 @@ static int seek_in_leaf(struct lunar* db, enum ln_seek seek, struct ln_key* key,
   uint8_t* page = frame->bytes;
   const uint32_t to = seek == LN_MORE ? leaf->entry + 1u : leaf->entry - 1u;
   struct entry e = entry_at(page, leaf->entry < count_of(page) ? leaf->entry : 0);
-  const int is_there = to < count_of(page) && compare(e.bytes, key) == 0;
+  const int is_there = to < count_of(page) && is_key(page, e.bytes, key);
   if (is_there) {
     if (seek == LN_MORE) {
       e.bytes += entry_bytes(page, e.bytes);
@@ -443,7 +558,7 @@ static int seek_in_leaf(struct lunar* db, enum ln_seek seek, struct ln_key* key,
     } else {
       e = entry_at(page, to);
     }
-    found(leaf->ref, e, key, place, leaf);
+    found(frame, e, key, place, leaf);
   }
   ln_put(frame);
   return is_there;
@@ -467,15 +582,15 @@ static int seek_once(struct lunar* db, struct lunar_frame* meta, enum ln_seek se
       const struct entry e = entry_at(page, number);
       ref = child_of(e.bytes);
       if (rising && number + 1 < count_of(page)) {
-        key_from(entry_at(page, number + 1).bytes, bound);
+        key_from(page, entry_at(page, number + 1).bytes, bound);
         bounded = 1;
       }
       if (!rising && number) {
-        key_from(e.bytes, bound);
+        key_from(page, e.bytes, bound);
         bounded = 1;
       }
     } else if (rising ? after < count_of(page) : after > 0) {
-      found(ref, entry_at(page, rising ? after : after - 1), key, place, leaf);
+      found(frame, entry_at(page, rising ? after : after - 1), key, place, leaf);
       ln_put(frame);
       return 1;
     }
@@ -508,9 +623,11 @@ struct rise {
   uint8_t begun, separator;
 };
 
-static int rises(struct rise* rise, const uint8_t* entry, int is_separator) {
-  const int order = rise->begun ? compare(entry, &rise->last) : 1;
-  key_from(entry, &rise->last);
+static int rises(struct rise* rise, const uint8_t* page, const uint8_t* entry, int is_separator) {
+  struct ln_key key;
+  key_from(page, entry, &key);
+  const int order = rise->begun ? compare_keys(&key, &rise->last) : 1;
+  rise->last = key;
   const int sound = order > 0 || (order == 0 && rise->separator && !is_separator);
   rise->begun = 1;
   rise->separator = (uint8_t)is_separator;
@@ -519,9 +636,9 @@ static int rises(struct rise* rise, const uint8_t* entry, int is_separator) {
 
 static int walk_leaf(const struct lunar_frame* frame, struct rise* rise, struct ln_walk* walk) {
   uint8_t* page = frame->bytes;
-  struct entry e = {page + LN_TREE_HEADER, 0};
+  struct entry e = {entries_of(page), 0};
   for (; e.number < count_of(page); e.bytes += entry_bytes(page, e.bytes), e.number++) {
-    if (!rises(rise, e.bytes, 0)) return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
+    if (!rises(rise, page, e.bytes, 0)) return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
     LN_TRY(walk->entry(walk, &rise->last, place_of(e.bytes), frame->sector));
   }
   return 0;
@@ -535,15 +652,15 @@ static int walk_inner(const struct lunar_frame* frame, uint32_t number, struct r
   if (number == count_of(page)) return 0;
   const struct entry e = entry_at(page, number);
   *child = child_of(e.bytes);
-  if (number == 0 ? e.bytes[0] == 0 : rises(rise, e.bytes, 1)) return 0;
+  if (number == 0 ? e.bytes[0] == 0 : rises(rise, page, e.bytes, 1)) return 0;
   return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
 }
 
 static int walk_page(struct lunar* db, uint32_t ref, uint32_t level, struct lunar_frame** frame, struct ln_walk* walk) {
-  LN_TRY(ln_walk_page(walk, ln_ref_sector(db, ref), LN_TREE, frame));
+  LN_TRY(ln_walk_page(walk, ref, LN_TREE, frame));
   if (sound(db, (*frame)->bytes, level)) return 0;
   ln_put(*frame);
-  return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, ln_ref_sector(db, ref));
+  return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, ref);
 }
 
 int ln_tree_walk(struct ln_walk* walk, struct lunar_frame* meta) {
@@ -552,7 +669,7 @@ int ln_tree_walk(struct ln_walk* walk, struct lunar_frame* meta) {
   struct rise rise = {.begun = 0};
   if (height_of(meta, &path.height)) return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
   uint32_t level = path.height - 1, child = root_of(meta), from = meta->sector;
-  LN_TRY(walk->block(walk, child, from));
+  LN_TRY(walk->block(walk, child, db->geometry.class_sectors_min, from));
   path.refs[level] = child;
   while (level < path.height) {
     struct lunar_frame* frame;
@@ -566,7 +683,7 @@ int ln_tree_walk(struct ln_walk* walk, struct lunar_frame* meta) {
       level++;
       continue;
     }
-    LN_TRY(walk->block(walk, child, from));
+    LN_TRY(walk->block(walk, child, db->geometry.class_sectors_min, from));
     path.refs[--level] = child;
     path.entries[level] = 0;
   }

@@ -437,6 +437,7 @@ static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
     ln_put32(body + 12 + 12 * i, db->series.extents[i].block);
     ln_put32(body + 16 + 12 * i, db->series.extents[i].sector);
     ln_put16(body + 20 + 12 * i, db->series.extents[i].table);
+    ln_put16(body + 22 + 12 * i, db->series.extents[i].sectors);
   }
   header(db, db->stage, LN_CHECKPOINT, db->mode == LUNAR_MODE_NONE ? LN_UNLOGGED : 0, LN_CHECKPOINT_BODY, 0, *images_at,
          ln_checksum(db->geometry.volume, body, LN_CHECKPOINT_BODY));

@@ -39,7 +39,7 @@ struct check {
   struct tally with_free_slots;
   struct checked indexes[CHECKED_MAX]; /* the primary one, then the secondary ones */
   uint32_t index_count, index;         /* how many there are; which one is walked */
-  uint32_t sectors;
+  uint32_t sectors, block_sectors /* by the map, of the block met last */;
   enum phase phase;
   uint8_t extents_seen; /* a bit for each */
 };
@@ -84,22 +84,18 @@ static int page(struct check* check, uint32_t sector, enum ln_kind kind, struct 
 
 /* --- allocation map --- */
 
-static uint32_t units_per_chunk(const struct lunar* db) {
-  return db->geometry.chunk_sectors / db->geometry.class_sectors_min;
-}
-
 static int chunk_check(struct check* check, uint32_t chunk, const uint8_t* entry) {
   const struct lunar* db = check->walk.db;
   const uint8_t class = entry[0];
   const int is_free = class == LN_CHUNK_FREE;
   uint32_t used = 0;
   if (!is_free && class >= db->geometry.class_count) return 0;
-  const uint32_t units = is_free ? 1 : ln_class_sectors(db, class) / db->geometry.class_sectors_min;
-  const uint32_t blocks = is_free ? 0 : units_per_chunk(db) / units;
+  const uint32_t sectors = is_free ? 0 : ln_class_sectors(db, class);
+  const uint32_t blocks = is_free ? 0 : db->geometry.chunk_sectors / sectors;
   for (uint32_t i = 0; i < LN_CHUNK_BLOCKS_MAX; i++) {
     if (!(entry[LN_MAP_BITS + i / 8] >> i % 8 & 1)) continue;
     if (i >= blocks) return 0;
-    add(&check->used, (uint32_t) class << 28 | (chunk * units_per_chunk(db) + i * units));
+    add(&check->used, db->geometry.data_at + chunk * db->geometry.chunk_sectors + i * sectors);
     used++;
   }
   if (is_free)
@@ -125,30 +121,30 @@ static int map_check(struct check* check) {
              : problem(check, LUNAR_PROBLEM_CHUNKS_FREE, db->geometry.map_at);
 }
 
-/* 1: the map has the block; 0: not. */
+/* So many sectors has the block by the map; 0: the map has no block there. */
 static int in_use(struct check* check, uint32_t ref) {
   struct lunar* db = check->walk.db;
   struct lunar_frame* frame;
-  const uint8_t class = ln_ref_class(ref);
-  const uint32_t number = ref & 0x0fffffffu, chunk = number / units_per_chunk(db);
+  const uint32_t at = ref - db->geometry.data_at, chunk = at / db->geometry.chunk_sectors;
   const uint32_t per_page = (db->config->sector_bytes - LN_MAP_HEADER) / LN_MAP_ENTRY;
-  if (class >= db->geometry.class_count || chunk >= db->geometry.chunk_count) return 0;
-  const uint32_t units = ln_class_sectors(db, class) / db->geometry.class_sectors_min;
-  const uint32_t i = number % units_per_chunk(db) / units;
-  if (number % units) return 0;
+  if (chunk >= db->geometry.chunk_count) return 0;
   LN_TRY(page(check, db->geometry.map_at + chunk / per_page, LN_MAP, &frame));
   const uint8_t* entry = frame->bytes + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page);
-  const int used = entry[0] == class && entry[LN_MAP_BITS + i / 8] >> i % 8 & 1;
+  const uint32_t sectors = entry[0] < db->geometry.class_count ? ln_class_sectors(db, entry[0]) : 1;
+  const uint32_t within = at % db->geometry.chunk_sectors, i = within / sectors;
+  const int used = entry[0] < db->geometry.class_count && within % sectors == 0 && entry[LN_MAP_BITS + i / 8] >> i % 8 & 1;
   ln_put(frame);
-  return used;
+  return used ? (int)sectors : 0;
 }
 
-static int meet_block(struct ln_walk* walk, uint32_t ref, uint32_t sector) {
+static int meet_block(struct ln_walk* walk, uint32_t ref, uint32_t sectors, uint32_t sector) {
   struct check* check = (struct check*)walk;
   if (check->phase != COUNT) return 0;
   const int used = in_use(check, ref);
   LN_TRY(used);
   if (!used) return problem(check, LUNAR_PROBLEM_BLOCK_FREE, sector);
+  if (sectors && sectors != (uint32_t)used) return problem(check, LUNAR_PROBLEM_INDEX_PAGE, sector);
+  check->block_sectors = (uint32_t)used;
   add(&check->reached, ref);
   return check->reached.count <= check->used.count ? 0 : problem(check, LUNAR_PROBLEM_BLOCK_TWICE, sector);
 }
@@ -246,12 +242,11 @@ static int row_check(struct check* check, const struct block* block, uint32_t sl
 static int header_read(struct check* check, uint32_t ref, struct block* block) {
   struct lunar* db = check->walk.db;
   struct lunar_frame* frame;
-  const uint32_t sector = ln_ref_sector(db, ref), size = db->config->sector_bytes;
+  const uint32_t sector = ref, size = db->config->sector_bytes;
   LN_TRY(page(check, sector, LN_BLOCK, &frame));
   const uint8_t* h = frame->bytes;
   *block = (struct block){.ref = ref,
                           .sector = sector,
-                          .sectors = ln_class_sectors(db, ln_ref_class(ref)),
                           .next = ln_get32(h + LN_BLOCK_NEXT),
                           .previous = ln_get32(h + LN_BLOCK_PREVIOUS),
                           .serial = ln_get32(h + LN_BLOCK_SERIAL),
@@ -261,11 +256,11 @@ static int header_read(struct check* check, uint32_t ref, struct block* block) {
                           .tail = 4u * ln_get16(h + LN_BLOCK_TAIL),
                           .slot_sectors = h[LN_BLOCK_SLOT_SECTORS],
                           .table = ln_get16(h + LN_BLOCK_TABLE)};
-  const int class = h[LN_BLOCK_CLASS];
+  if (h[LN_BLOCK_CLASS] < db->geometry.class_count) block->sectors = ln_class_sectors(db, h[LN_BLOCK_CLASS]);
   ln_put(frame);
   const uint32_t slots_max =
       (size - LN_BLOCK_HEADER) / 2 + (block->slot_sectors - 1) * ((size - LN_SLOT_PAGE_HEADER) / 2);
-  const int sound = class == ln_ref_class(ref) && block->slot_sectors >= 1 && block->slot_sectors < block->sectors &&
+  const int sound = block->sectors && block->slot_sectors >= 1 && block->slot_sectors < block->sectors &&
                     block->slots <= slots_max && block->tail <= block->sectors * size;
   if (!sound) return problem(check, LUNAR_PROBLEM_BLOCK_HEADER, sector);
   return block->table == check->table.number ? 0 : problem(check, LUNAR_PROBLEM_BLOCK_OWNER, sector);
@@ -286,9 +281,9 @@ static int slots_check(struct check* check, const struct block* block) {
   const uint32_t size = db->config->sector_bytes;
   uint32_t end = block->slot_sectors * size, live = 0;
   for (uint32_t slot = 0; slot < block->slots; slot++) {
-    uint32_t position;
+    uint32_t position, limit;
     LN_FIELDS(head, LN_ROW_HEADER);
-    const int error = ln_slot_read(db, block->ref, slot, &position);
+    const int error = ln_slot_read(db, block->ref, slot, &position, &limit);
     if (error == LUNAR_E_CORRUPT) return problem(check, LUNAR_PROBLEM_SLOT, block->sector);
     LN_TRY(error);
     const uint32_t at = 4 * (position & ~(uint32_t)LN_SLOT_FREE);
@@ -326,9 +321,11 @@ static int extent_check(struct check* check, const struct block* block) {
 }
 
 static int block_check(struct check* check, uint32_t ref, struct block* block) {
-  const uint32_t sector = ln_ref_sector(check->walk.db, ref);
-  LN_TRY(meet_block(&check->walk, ref, sector));
+  const uint32_t sector = ref;
+  LN_TRY(meet_block(&check->walk, ref, 0, sector));
   LN_TRY(header_read(check, ref, block));
+  if (check->phase == COUNT && block->sectors != check->block_sectors)
+    return problem(check, LUNAR_PROBLEM_BLOCK_HEADER, sector);
   LN_TRY(slot_pages_check(check, block));
   LN_TRY(slots_check(check, block));
   if (check->phase != COUNT) return 0;
@@ -381,13 +378,13 @@ static int reuse_check(struct check* check, uint32_t ref, uint32_t sector) {
 static int entry_has_row(struct check* check, const struct ln_key* key, struct ln_place place, uint32_t sector) {
   struct lunar* db = check->walk.db;
   struct block block;
-  uint32_t position;
+  uint32_t position, end;
   struct ln_key there;
   int sound = in_use(check, place.ref);
   LN_TRY(sound);
   if (sound && header_read(check, place.ref, &block) == LUNAR_E_CORRUPT) sound = 0;
   if (sound) sound = place.slot < block.slots;
-  if (sound) LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
+  if (sound) LN_TRY(ln_slot_read(db, place.ref, place.slot, &position, &end));
   if (sound) sound = !(position & LN_SLOT_FREE);
   if (sound) {
     const uint8_t kind = check->indexes[check->index].kind;
@@ -623,7 +620,7 @@ static int blocks_compare(struct check* check) {
   if (same(used, reached)) return 0;
   const int one = used->count == reached->count + 1; /* then the sums differ by its ref */
   return problem(check, LUNAR_PROBLEM_BLOCK_LEAKED,
-                 one ? ln_ref_sector(check->walk.db, (uint32_t)(used->sum - reached->sum)) : LN_NONE);
+                 one ? (uint32_t)(used->sum - reached->sum) : LN_NONE);
 }
 
 static int extents_compare(struct check* check) {

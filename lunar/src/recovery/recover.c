@@ -140,9 +140,8 @@ static int step(const struct lunar* db, struct lunar_series* series, const struc
 /* LN_NONE: a damaged checkpoint or record names an extent that cannot be. */
 static uint32_t extent_room(const struct lunar* db, const struct lunar_extent* extent) {
   const struct lunar_geometry* g = &db->geometry;
-  if (ln_ref_class(extent->block) >= g->class_count) return LN_NONE;
-  const uint32_t begin = ln_ref_sector(db, extent->block), sectors = ln_class_sectors(db, ln_ref_class(extent->block));
-  const uint32_t used = extent->sector - begin;
+  const uint32_t begin = extent->block, sectors = extent->sectors, used = extent->sector - begin;
+  if (sectors == 0 || sectors > g->chunk_sectors) return LN_NONE;
   return begin - g->data_at > g->chunk_count * g->chunk_sectors - sectors || used > sectors ? LN_NONE : sectors - used;
 }
 
@@ -246,7 +245,8 @@ static int begin_at(struct lunar* db, uint32_t images_at, struct lunar_series* s
   db->chunks_free = ln_get32(body + 8);
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
     series->extents[i] =
-        (struct lunar_extent){ln_get32(body + 12 + 12 * i), ln_get32(body + 16 + 12 * i), ln_get16(body + 20 + 12 * i)};
+        (struct lunar_extent){ln_get32(body + 12 + 12 * i), ln_get32(body + 16 + 12 * i), ln_get16(body + 20 + 12 * i),
+                              ln_get16(body + 22 + 12 * i)};
   return 1;
 }
 

@@ -2,17 +2,16 @@
 #include "rows.h"
 
 int ln_row_at(struct lunar* db, struct ln_place place, uint32_t* sector, uint32_t* offset, uint32_t* bytes) {
-  uint32_t position;
+  uint32_t position, end;
   LN_FIELDS(header, LN_ROW_HEADER);
-  LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
+  LN_TRY(ln_slot_read(db, place.ref, place.slot, &position, &end));
   if (position & LN_SLOT_FREE) return LUNAR_E_CORRUPT;
-  *sector = ln_ref_sector(db, place.ref);
+  *sector = place.ref;
   *offset = 4 * position + LN_ROW_HEADER;
   ln_row_prefetch(db, place, position);
   LN_TRY(ln_read_bytes(db, *sector, 4 * position, header, sizeof header));
   *bytes = ln_get16(header);
-  return *offset + *bytes <= ln_class_sectors(db, ln_ref_class(place.ref)) * db->config->sector_bytes ? 0
-                                                                                                      : LUNAR_E_CORRUPT;
+  return *offset + *bytes <= end ? 0 : LUNAR_E_CORRUPT;
 }
 
 int ln_row_get(const struct lunar_table* table, struct ln_place place, void* row, size_t row_bytes,
@@ -60,16 +59,22 @@ static struct lunar_extent* extent_of(struct lunar* db, uint32_t ref) {
   return NULL;
 }
 
-/* Says in the log that the table has this block, whose rows end at tail; direct: its extent is open from there on. */
-static int log_block(const struct lunar_table* table, uint32_t ref, uint32_t tail, uint32_t row_bytes, int direct) {
+/* Says in the log that the table has this block, whose rows end at tail and which ends at end; direct: its extent is
+ * open from there on. */
+static int log_block(const struct lunar_table* table, uint32_t ref, uint32_t tail, uint32_t end, uint32_t row_bytes,
+                     int direct) {
   LUNAR_ASSERT(table->number < table->db->geometry.tables_max);
   struct lunar* db = table->db;
   const uint32_t size = db->config->sector_bytes;
   db->changing = 1;
-  struct ln_record_header record = {
-      .type = direct ? LN_OPEN : LN_EXTEND, .table = table->number, .ref = ref, .bytes = 4};
+  struct ln_record_header record = {.type = direct ? LN_OPEN : LN_EXTEND,
+                                    .table = table->number,
+                                    .ref = ref,
+                                    .slot = (uint16_t)(end / size << LN_OPEN_SECTORS),
+                                    .bytes = 4};
   if (direct) {
-    record.slot = db->extent_next = (uint8_t)((db->extent_next + 1) % LUNAR_EXTENTS);
+    db->extent_next = (uint8_t)((db->extent_next + 1) % LUNAR_EXTENTS);
+    record.slot = (uint16_t)(record.slot | db->extent_next);
     record.position = (uint16_t)((tail + size - 1) / size);
   }
   LN_FIELDS(rows, 4);
@@ -83,14 +88,17 @@ static int log_block(const struct lunar_table* table, uint32_t ref, uint32_t tai
 static LN_APART int new_block(const struct lunar_table* table, struct lunar_frame* meta, uint32_t row_bytes,
                               int direct) {
   struct lunar* db = table->db;
-  uint8_t class;
+  uint8_t class, least;
   uint32_t ref, slot, tail, end;
+  int error;
   db->allocated_count = 0;
   LN_TRY(ln_ensure_clean(db, 3));
-  LN_TRY(ln_block_class(db, meta->bytes, row_bytes, &class));
-  LN_TRY(ln_block_add(db, meta, table->number, class, row_bytes, &ref));
+  LN_TRY(ln_block_class(db, meta->bytes, row_bytes, &class, &least));
+  do error = ln_block_add(db, meta, table->number, class, row_bytes, &ref);
+  while (error == LUNAR_E_FULL && !db->freed && class-- > least); /* what is freed, a checkpoint makes available */
+  LN_TRY(error);
   LN_TRY(ln_block_room(db, ref, table->number, &slot, &tail, &end));
-  return log_block(table, ref, tail, row_bytes, direct);
+  return log_block(table, ref, tail, end, row_bytes, direct);
 }
 
 /* Whether the table's last block has room for the row: *slot and, for a row through the log, *tail. E_FULL: it has not.
@@ -105,10 +113,10 @@ static LN_APART int room_for(const struct lunar_table* table, uint32_t ref, uint
   if (!direct) return *tail + LN_ROW_HEADER + padded <= end ? 0 : LUNAR_E_FULL;
   const uint32_t most = LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * LN_ALLOCATED(db) + 8 + LN_ROW_HEADER + padded;
   if (!extent_of(db, ref)) /* it was open before, or has had small rows only */
-    LN_TRY(log_block(table, ref, *tail, row_bytes, 1));
+    LN_TRY(log_block(table, ref, *tail, end, row_bytes, 1));
   const uint32_t at = extent_of(db, ref)->sector;
   const uint32_t open = db->stage_used && db->stage_sector == at ? (db->stage_used + size - 1) / size : 0;
-  return (at + open - ln_ref_sector(db, ref)) * size + most <= end ? 0 : LUNAR_E_FULL;
+  return (at + open - ref) * size + most <= end ? 0 : LUNAR_E_FULL;
 }
 
 int ln_row_room(struct ln_new_row* new_row, struct lunar_frame* meta) {
@@ -211,7 +219,7 @@ static int write_direct(struct ln_new_row* c, struct ln_record_header* record) {
   const int moves = c->old.ref != LN_NONE;
   uint32_t offset = 0;
   LN_TRY(ln_row_begin(db, extent, record->bytes, &offset));
-  offset += (extent->sector - ln_ref_sector(db, record->ref)) * db->config->sector_bytes + (moves ? 8 : 0);
+  offset += (extent->sector - record->ref) * db->config->sector_bytes + (moves ? 8 : 0);
   c->row.position = (uint16_t)(offset / 4);
   record->type = moves ? LN_MOVE : LN_INSERT;
   record->position = c->row.position;
@@ -237,7 +245,7 @@ static int write_row(struct ln_new_row* c) {
                                     .slot = c->row.place.slot,
                                     .bytes = LN_ROW_HEADER + c->row_bytes + (moves ? 8u : 0)};
   if (c->direct) return write_direct(c, &record);
-  struct into_frames to = {db, ln_ref_sector(db, record.ref), 4u * c->row.position, 0};
+  struct into_frames to = {db, record.ref, 4u * c->row.position, 0};
   record.type = moves ? LN_MOVE_PUT : LN_PUT;
   record.position = c->row.position;
   LN_TRY(ln_log(db, &record, moves ? emit_move : emit_row, c));

@@ -128,9 +128,10 @@ struct key_sums {
   struct ln_sum high, low;
 };
 
-static void sums_begin(struct key_sums* sums) {
-  ln_sum_begin(&sums->high, 1);
-  ln_sum_begin(&sums->low, 2);
+/* By the volume's number: who chooses keys cannot choose equal sums. */
+static void sums_begin(const struct lunar_table* table, struct key_sums* sums) {
+  ln_sum_begin(&sums->high, table->db->geometry.volume);
+  ln_sum_begin(&sums->low, ~table->db->geometry.volume);
 }
 
 static void sums_add(struct key_sums* sums, const void* bytes, uint32_t count) {
@@ -172,7 +173,7 @@ int ln_key_of(const struct lunar_table* table, const struct lunar_value* value, 
     return 0;
   }
 #endif
-  sums_begin(&sums);
+  sums_begin(table, &sums);
   sums_add(&sums, value->as.data, value->bytes);
   key->number = sums_end(&sums);
   return 0;
@@ -201,7 +202,7 @@ int ln_row_key(struct lunar* db, const struct lunar_table* table, uint32_t secto
     return ln_read_bytes(db, sector, offset, key->bytes, count);
   }
 #endif
-  sums_begin(&sums);
+  sums_begin(table, &sums);
   for (uint32_t left = count, n; left; left -= n, offset += n) {
     n = left < sizeof piece ? left : (uint32_t)sizeof piece;
     LN_TRY(ln_read_bytes(db, sector, offset, piece, n));

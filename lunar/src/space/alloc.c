@@ -17,18 +17,25 @@ uint32_t ln_class_sectors(const struct lunar* db, uint8_t class) {
                                         : (uint32_t)db->geometry.class_sectors_min << class;
 }
 
-static uint32_t ref_number(uint32_t ref) { return ref & 0x0fffffffu; }
-static uint32_t units_per_chunk(const struct lunar* db) {
-  return db->geometry.chunk_sectors / db->geometry.class_sectors_min;
-}
-
-uint32_t ln_ref_sector(const struct lunar* db, uint32_t ref) {
-  return db->geometry.data_at + ref_number(ref) * db->geometry.class_sectors_min;
+uint8_t ln_class_of(const struct lunar* db, uint32_t sectors) {
+  uint8_t class = 0;
+  while (class < db->geometry.class_count && ln_class_sectors(db, class) != sectors) class ++;
+  return class;
 }
 
 static uint32_t ref_of(const struct lunar* db, uint32_t chunk, uint32_t index, uint8_t class) {
-  const uint32_t units = ln_class_sectors(db, class) / db->geometry.class_sectors_min;
-  return (uint32_t) class << 28 | (chunk * units_per_chunk(db) + index * units);
+  return db->geometry.data_at + chunk * db->geometry.chunk_sectors + index * ln_class_sectors(db, class);
+}
+
+/* At least chunk_count where the sector is not one of DATA_ZONE's. */
+static uint32_t chunk_of(const struct lunar* db, uint32_t sector) {
+  return (sector - db->geometry.data_at) / db->geometry.chunk_sectors;
+}
+
+/* Which of its chunk's blocks of the class begins at the sector. LN_NONE: none does. */
+static uint32_t index_of(const struct lunar* db, uint32_t sector, uint8_t class) {
+  const uint32_t at = (sector - db->geometry.data_at) % db->geometry.chunk_sectors, size = ln_class_sectors(db, class);
+  return at % size ? LN_NONE : at / size;
 }
 
 static uint32_t blocks_of(const struct lunar* db, uint8_t class) {
@@ -96,20 +103,19 @@ static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t c
   return taken;
 }
 
-static int taken_before(struct lunar* db, uint32_t* ref) {
+static int taken_before(struct lunar* db, uint8_t class, uint32_t* ref) {
   if (db->allocated_taken == db->allocated_count) return LUNAR_E_FULL; /* as it was when it was done */
   *ref = db->allocated[db->allocated_taken++];
-  const uint32_t chunk = ref_number(*ref) / units_per_chunk(db);
-  const uint32_t units = ln_class_sectors(db, ln_ref_class(*ref)) / db->geometry.class_sectors_min;
-  if (chunk >= db->geometry.chunk_count || ln_ref_class(*ref) >= db->geometry.class_count) return LUNAR_E_CORRUPT;
-  return take_at(db, chunk, ref_number(*ref) % units_per_chunk(db) / units, ln_ref_class(*ref));
+  const uint32_t chunk = chunk_of(db, *ref), index = index_of(db, *ref, class);
+  if (chunk >= db->geometry.chunk_count || index == LN_NONE) return LUNAR_E_CORRUPT;
+  return take_at(db, chunk, index, class);
 }
 
-static int remember(struct lunar* db, uint32_t chunk, uint32_t ref) {
-  LUNAR_ASSERT(chunk < db->geometry.chunk_count && ln_ref_class(ref) < db->geometry.class_count);
+static int remember(struct lunar* db, uint32_t chunk, uint8_t class, uint32_t ref) {
+  LUNAR_ASSERT(chunk < db->geometry.chunk_count && class < db->geometry.class_count);
   if (db->allocated_count == sizeof db->allocated / sizeof db->allocated[0]) return LUNAR_E_TOO_LARGE;
   db->allocated[db->allocated_count++] = ref;
-  db->class_hint[ln_ref_class(ref)] = chunk;
+  db->class_hint[class] = chunk;
   return 0;
 }
 
@@ -160,19 +166,18 @@ static LN_APART int search(struct lunar* db, uint8_t class, uint32_t* chunk, uin
   return 0;
 }
 
-/* A block of the class, behind near where that is free. Room for a page of the map is made here, where less of the
+/* A block of the class, where that is free from this sector on (LN_NONE: anywhere). Room for a page of the map is made here, where less of the
  * stack is in use. */
 int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
-  LUNAR_ASSERT(ref && (class < db->geometry.class_count || db->redoing));
+  LUNAR_ASSERT(ref && class < db->geometry.class_count);
   LN_TRY(ln_ensure_clean(db, 1));
-  if (db->redoing) return taken_before(db, ref);
+  if (db->redoing) return taken_before(db, class, ref);
   const uint32_t blocks = blocks_of(db, class);
   uint32_t chunk = db->class_hint[class], first = 0;
   int taken = 0;
   if (near != LN_NONE) {
-    const uint32_t after = ref_number(near) + ln_class_sectors(db, ln_ref_class(near)) / db->geometry.class_sectors_min;
-    chunk = after / units_per_chunk(db);
-    first = after % units_per_chunk(db) * db->geometry.class_sectors_min / ln_class_sectors(db, class);
+    chunk = chunk_of(db, near);
+    first = (near - db->geometry.data_at) % db->geometry.chunk_sectors / ln_class_sectors(db, class);
     taken = try_chunk(db, chunk, first, class, blocks, ref);
     if (!taken) chunk = db->class_hint[class];
   }
@@ -180,7 +185,7 @@ int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
   if (!taken) taken = try_chunk(db, chunk, 0, class, blocks, ref);
   if (!taken) taken = search(db, class, &chunk, ref);
   if (taken <= 0) return taken < 0 ? taken : LUNAR_E_FULL;
-  return remember(db, chunk, *ref);
+  return remember(db, chunk, class, *ref);
 }
 
 /* So many free chunks one behind the other, each one block of the largest class; *ref is the first. */
@@ -189,8 +194,8 @@ int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
   const uint8_t class = (uint8_t)(db->geometry.class_count - 1);
   uint32_t first = 0, length = 0, chunk = 0;
   if (db->redoing) {
-    LN_TRY(taken_before(db, ref));
-    first = ref_number(*ref) / units_per_chunk(db);
+    LN_TRY(taken_before(db, class, ref));
+    first = chunk_of(db, *ref);
     length = chunks;
     chunk = first + 1;
   } else {
@@ -208,7 +213,7 @@ int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
     }
     chunk = first;
     *ref = ref_of(db, first, 0, class);
-    LN_TRY(remember(db, first, *ref));
+    LN_TRY(remember(db, first, class, *ref));
   }
   for (; chunk < first + chunks; chunk++) LN_TRY(take_at(db, chunk, 0, class));
   return 0;
@@ -216,15 +221,14 @@ int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
 
 int ln_free(struct lunar* db, uint32_t ref) {
   struct entry entry;
-  const uint8_t class = ln_ref_class(ref);
-  const uint32_t chunk = ref_number(ref) / units_per_chunk(db);
-  if (class >= db->geometry.class_count || chunk >= db->geometry.chunk_count) return LUNAR_E_CORRUPT;
-  const uint32_t index =
-      ref_number(ref) % units_per_chunk(db) * db->geometry.class_sectors_min / ln_class_sectors(db, class);
+  const uint32_t chunk = chunk_of(db, ref);
+  if (chunk >= db->geometry.chunk_count) return LUNAR_E_CORRUPT;
   LN_TRY(entry_get(db, chunk, &entry));
   uint8_t* e = entry.bytes;
+  const uint8_t class = e[0];
+  const uint32_t index = class < db->geometry.class_count ? index_of(db, ref, class) : LN_NONE;
   int error = 0;
-  if (e[0] != class || !bit(e, index)) {
+  if (index == LN_NONE || !bit(e, index)) {
     error = LUNAR_E_CORRUPT;
   } else {
     e[LN_MAP_BITS + index / 8] &= (uint8_t) ~(1u << index % 8);
@@ -241,8 +245,8 @@ int ln_free(struct lunar* db, uint32_t ref) {
   }
   ln_put(entry.frame);
   LN_TRY(error);
-  LN_TRY(ln_settle_plain(db, ln_ref_sector(db, ref), ln_class_sectors(db, class))); /* a rollback needs them */
-  return ln_forget(db, ln_ref_sector(db, ref), ln_class_sectors(db, class));
+  LN_TRY(ln_settle_plain(db, ref, ln_class_sectors(db, class))); /* a rollback needs them */
+  return ln_forget(db, ref, ln_class_sectors(db, class));
 }
 
 int ln_count_free(struct lunar* db) {

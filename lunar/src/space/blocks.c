@@ -6,8 +6,11 @@ static uint32_t padded(uint32_t bytes) { return (bytes + 3) & ~3u; }
 
 static uint32_t slots_first(const struct lunar* db) { return (sector_bytes(db) - LN_BLOCK_HEADER) / 2; }
 static uint32_t slots_more(const struct lunar* db) { return (sector_bytes(db) - LN_SLOT_PAGE_HEADER) / 2; }
-static uint32_t block_bytes(const struct lunar* db, uint32_t ref) {
-  return ln_class_sectors(db, ln_ref_class(ref)) * sector_bytes(db);
+static uint32_t block_sectors(const struct lunar* db, const uint8_t* header) {
+  return ln_class_sectors(db, header[LN_BLOCK_CLASS]);
+}
+static uint32_t block_bytes(const struct lunar* db, const uint8_t* header) {
+  return block_sectors(db, header) * sector_bytes(db);
 }
 
 #if LUNAR_DEBUG
@@ -15,15 +18,17 @@ static int is_meta(const struct lunar_frame* frame) { return frame->pins > 0 && 
 #endif
 
 static int sound(struct lunar* db, uint32_t ref, const uint8_t* header) {
-  const uint32_t sectors = ln_class_sectors(db, ln_ref_class(ref)), slot_sectors = header[LN_BLOCK_SLOT_SECTORS];
-  return header[LN_BLOCK_CLASS] == ln_ref_class(ref) && slot_sectors >= 1 && slot_sectors < sectors &&
+  if (header[LN_BLOCK_CLASS] >= db->geometry.class_count) return 0;
+  const uint32_t sectors = block_sectors(db, header), slot_sectors = header[LN_BLOCK_SLOT_SECTORS];
+  return (ref - db->geometry.data_at) % db->geometry.chunk_sectors % sectors == 0 && slot_sectors >= 1 &&
+         slot_sectors < sectors &&
          ln_get16(header + LN_BLOCK_SLOTS) <= slots_first(db) + (slot_sectors - 1) * slots_more(db) &&
-         4u * ln_get16(header + LN_BLOCK_TAIL) <= block_bytes(db, ref);
+         4u * ln_get16(header + LN_BLOCK_TAIL) <= block_bytes(db, header);
 }
 
 int ln_block_header(struct lunar* db, uint32_t ref, struct lunar_frame** frame) {
-  if (ref == LN_NONE || ln_ref_class(ref) >= db->geometry.class_count) return LUNAR_E_CORRUPT;
-  LN_TRY(ln_page(db, ln_ref_sector(db, ref), LN_BLOCK, frame));
+  if (ref - db->geometry.data_at >= db->geometry.chunk_count * db->geometry.chunk_sectors) return LUNAR_E_CORRUPT;
+  LN_TRY(ln_page(db, ref, LN_BLOCK, frame));
   if (sound(db, ref, (*frame)->bytes)) return 0;
   ln_put(*frame);
   return LUNAR_E_CORRUPT;
@@ -32,7 +37,7 @@ int ln_block_header(struct lunar* db, uint32_t ref, struct lunar_frame** frame) 
 /* The page that has the slot, pinned, and the slot's bytes in it. */
 static int slot_page(struct lunar* db, uint32_t ref, uint32_t slot, struct lunar_frame** frame, uint8_t** bytes) {
   const uint32_t first = slots_first(db), more = slots_more(db);
-  uint32_t sector = ln_ref_sector(db, ref), at = LN_BLOCK_HEADER + 2 * slot;
+  uint32_t sector = ref, at = LN_BLOCK_HEADER + 2 * slot;
   if (slot >= first) {
     sector += 1 + (slot - first) / more;
     at = LN_SLOT_PAGE_HEADER + 2 * ((slot - first) % more);
@@ -52,19 +57,21 @@ static int slot_write(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t po
   return 0;
 }
 
-int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* position) {
+int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* position, uint32_t* end) {
+  LUNAR_ASSERT(position && end);
   struct lunar_frame* frame;
   uint8_t* bytes;
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS),
                  rows_at = frame->bytes[LN_BLOCK_SLOT_SECTORS] * sector_bytes(db);
+  *end = block_bytes(db, frame->bytes);
   ln_put(frame);
   if (slot >= slots) return LUNAR_E_CORRUPT;
   LN_TRY(slot_page(db, ref, slot, &frame, &bytes));
   *position = ln_get16(bytes);
   ln_put(frame);
   const uint32_t at = 4u * (*position & ~(uint32_t)LN_SLOT_FREE);
-  return at >= rows_at && at + LN_ROW_HEADER <= block_bytes(db, ref) ? 0 : LUNAR_E_CORRUPT;
+  return at >= rows_at && at + LN_ROW_HEADER <= *end ? 0 : LUNAR_E_CORRUPT;
 }
 
 #if LUNAR_WITH_PREFETCH
@@ -80,7 +87,7 @@ void ln_row_prefetch(struct lunar* db, struct ln_place place, uint32_t position)
   ln_put(frame);
   if (next <= 4 * position + between) return;
   const uint32_t first = 4 * position / size, last = (next - between - 1) / size;
-  ln_prefetch(db, ln_ref_sector(db, place.ref) + first, last - first + 1);
+  ln_prefetch(db, place.ref + first, last - first + 1);
 }
 #endif
 
@@ -117,9 +124,10 @@ static uint32_t sectors_wanted(const struct lunar* db, uint32_t have) {
   return have >= chunk / 8 ? chunk / 8 : 1;
 }
 
-/* The class of the next block: the row fits. */
-int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class) {
-  LUNAR_ASSERT(meta && class);
+/* The class of the next block; *least: the smallest one in which the row fits. */
+int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class, uint8_t* least) {
+  LUNAR_ASSERT(meta && class && least);
+  int fits = 0;
   const uint32_t group =
       LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * LN_ALLOCATED(db) + 8 + LN_ROW_HEADER + padded(row_bytes);
   const uint32_t wanted = sectors_wanted(db, ln_get32(meta + LN_META_SECTORS));
@@ -127,26 +135,25 @@ int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, ui
     const uint32_t sectors = ln_class_sectors(db, c), bytes = sectors * sector_bytes(db);
     const uint32_t slots = slot_sectors_for(db, bytes, row_bytes) * sector_bytes(db);
     if (slots + group > bytes) continue;
+    if (!fits) *least = c;
+    fits = 1;
     *class = c;
-    if (sectors >= wanted) return 0;
+    if (sectors >= wanted) break;
   }
-  const uint8_t last = (uint8_t)(db->geometry.class_count - 1);
-  const uint32_t bytes = ln_class_sectors(db, last) * sector_bytes(db);
-  if (slot_sectors_for(db, bytes, row_bytes) * sector_bytes(db) + group > bytes) return LUNAR_E_TOO_LARGE;
-  *class = last;
-  return 0;
+  return fits ? 0 : LUNAR_E_TOO_LARGE;
 }
 
-static int fresh_pages(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint32_t ref, uint32_t row_bytes) {
+static int fresh_pages(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint32_t ref, uint8_t class,
+                       uint32_t row_bytes) {
   struct lunar_frame* frame;
-  const uint32_t sector = ln_ref_sector(db, ref), slot_sectors = slot_sectors_for(db, block_bytes(db, ref), row_bytes);
+  const uint32_t slot_sectors = slot_sectors_for(db, ln_class_sectors(db, class) * sector_bytes(db), row_bytes);
   for (uint32_t i = 1; i < slot_sectors; i++) {
-    LN_TRY(ln_page_fresh(db, sector + i, LN_BLOCK, &frame));
+    LN_TRY(ln_page_fresh(db, ref + i, LN_BLOCK, &frame));
     ln_put(frame);
   }
-  LN_TRY(ln_page_fresh(db, sector, LN_BLOCK, &frame));
+  LN_TRY(ln_page_fresh(db, ref, LN_BLOCK, &frame));
   uint8_t* header = frame->bytes;
-  header[LN_BLOCK_CLASS] = ln_ref_class(ref);
+  header[LN_BLOCK_CLASS] = class;
   header[LN_BLOCK_SLOT_SECTORS] = (uint8_t)slot_sectors;
   ln_put16(header + LN_BLOCK_TABLE, table);
   ln_put16(header + LN_BLOCK_TAIL, slot_sectors * sector_bytes(db) / 4);
@@ -206,7 +213,7 @@ static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint8_t* header = frame->bytes;
   const uint32_t next = ln_get32(header + LN_BLOCK_NEXT), previous = ln_get32(header + LN_BLOCK_PREVIOUS);
-  const uint32_t free_slots = ln_get16(header + LN_BLOCK_FREE);
+  const uint32_t free_slots = ln_get16(header + LN_BLOCK_FREE), sectors = block_sectors(db, header);
   ln_put(frame);
   if (free_slots) LN_TRY(leave_reuse(db, meta, ref)); /* none: an insertion failed after it had got the block */
   if (previous != LN_NONE)
@@ -215,7 +222,7 @@ static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
     ln_put32(meta->bytes + LN_META_FIRST, next);
   LN_TRY(link_to(db, next, LN_BLOCK_PREVIOUS, previous)); /* there is one: the last block stays */
   uint8_t* m = meta->bytes;
-  ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) - ln_class_sectors(db, ln_ref_class(ref)));
+  ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) - sectors);
   ln_dirty(db, meta);
   db->releases++;
   LN_TRY(ln_ensure_clean(db, 1));
@@ -230,21 +237,31 @@ static LN_APART int release_empty(struct lunar* db, struct lunar_frame* meta, ui
   return live ? 0 : release(db, meta, ref);
 }
 
+static int sector_behind(struct lunar* db, uint32_t ref, uint32_t* sector) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_block_header(db, ref, &frame));
+  *sector = ref + block_sectors(db, frame->bytes);
+  ln_put(frame);
+  return 0;
+}
+
 /* Gives the table a last block. The one before it goes when its rows have gone: as the last it stayed. */
 int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint8_t class, uint32_t row_bytes,
                  uint32_t* ref) {
   LUNAR_ASSERT(is_meta(meta));
   uint8_t* m = meta->bytes;
   const uint32_t last = ln_get32(m + LN_META_LAST);
-  LN_TRY(ln_alloc(db, class, last, ref)); /* without room nothing has changed, and nothing is undone */
+  uint32_t behind = LN_NONE;
+  if (last != LN_NONE) LN_TRY(sector_behind(db, last, &behind));
+  LN_TRY(ln_alloc(db, class, behind, ref)); /* without room nothing has changed, and nothing is undone */
   db->changing = 1;
-  LN_TRY(fresh_pages(db, meta, table, *ref, row_bytes));
+  LN_TRY(fresh_pages(db, meta, table, *ref, class, row_bytes));
   if (last != LN_NONE)
     LN_TRY(link_to(db, last, LN_BLOCK_NEXT, *ref));
   else
     ln_put32(m + LN_META_FIRST, *ref);
   ln_put32(m + LN_META_LAST, *ref);
-  ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) + ln_class_sectors(db, ln_ref_class(*ref)));
+  ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) + ln_class_sectors(db, class));
   ln_dirty(db, meta);
   return last == LN_NONE ? 0 : release_empty(db, meta, last);
 }
@@ -258,7 +275,7 @@ int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot
   const uint32_t slots = slots_first(db) + (header[LN_BLOCK_SLOT_SECTORS] - 1u) * slots_more(db);
   *slot = ln_get16(header + LN_BLOCK_SLOTS);
   *tail = 4u * ln_get16(header + LN_BLOCK_TAIL);
-  *end = block_bytes(db, ref);
+  *end = block_bytes(db, header);
   const int owned = ln_get16(header + LN_BLOCK_TABLE) == table;
   ln_put(frame);
   if (!owned) return LUNAR_E_CORRUPT;
@@ -277,7 +294,7 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
   uint32_t free_slots = LN_NONE;
   int error = 0;
   if (slot > slots || slot >= slots_first(db) + (header[LN_BLOCK_SLOT_SECTORS] - 1u) * slots_more(db) ||
-      4 * end > block_bytes(db, ref))
+      4 * end > block_bytes(db, header))
     error = LUNAR_E_CORRUPT; /* a record of the log may name any place */
   if (!error) {
     LUNAR_ASSERT(row->position % LN_SLOT_FREE == row->position);
@@ -310,12 +327,12 @@ int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes,
   const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS), free_slots = ln_get16(frame->bytes + LN_BLOCK_FREE);
   ln_put(frame);
   for (uint32_t slot = 0, seen = 0; slot < slots && seen < free_slots && seen < 8; slot++) {
-    uint32_t position;
+    uint32_t position, end;
     LN_FIELDS(room, LN_ROW_HEADER);
-    LN_TRY(ln_slot_read(db, ref, slot, &position));
+    LN_TRY(ln_slot_read(db, ref, slot, &position, &end));
     if (!(position & LN_SLOT_FREE)) continue;
     position &= ~(uint32_t)LN_SLOT_FREE;
-    LN_TRY(ln_read_bytes(db, ln_ref_sector(db, ref), 4 * position, room, sizeof room));
+    LN_TRY(ln_read_bytes(db, ref, 4 * position, room, sizeof room));
     if (4u * ln_get16(room + 2) < row_bytes) {
       seen++;
       continue;
@@ -329,8 +346,8 @@ int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes,
 int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place place) {
   LUNAR_ASSERT(is_meta(meta));
   struct lunar_frame* frame;
-  uint32_t position;
-  LN_TRY(ln_slot_read(db, place.ref, place.slot, &position));
+  uint32_t position, end;
+  LN_TRY(ln_slot_read(db, place.ref, place.slot, &position, &end));
   if (position & LN_SLOT_FREE) return LUNAR_E_CORRUPT;
   LN_TRY(slot_write(db, place.ref, place.slot, position | LN_SLOT_FREE));
   LN_TRY(ln_block_header(db, place.ref, &frame));

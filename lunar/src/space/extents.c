@@ -5,7 +5,7 @@
 
 static void close_of_table(struct lunar_series* series, uint16_t table) {
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
-    if (series->extents[i].table == table) series->extents[i] = (struct lunar_extent){LN_NONE, LN_NONE, 0xffff};
+    if (series->extents[i].table == table) series->extents[i] = (struct lunar_extent){LN_NONE, LN_NONE, 0xffff, 0xffff};
 }
 
 /* A row that was put behind the rows of an extent takes its sectors. */
@@ -13,7 +13,7 @@ static void pass(struct lunar* db, struct lunar_series* series, const struct ln_
   const uint32_t old_place = record->type == LN_MOVE_PUT ? 8 : 0; /* it comes before the row */
   const uint32_t end = 4u * record->position + record->bytes - old_place;
   const uint32_t sector =
-      ln_ref_sector(db, record->ref) + (end + db->config->sector_bytes - 1) / db->config->sector_bytes;
+      record->ref + (end + db->config->sector_bytes - 1) / db->config->sector_bytes;
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
     if (series->extents[i].block == record->ref && series->extents[i].sector < sector)
       series->extents[i].sector = sector;
@@ -26,7 +26,8 @@ void ln_extents_follow(struct lunar* db, struct lunar_series* series, const stru
     case LN_OPEN:
       close_of_table(series, record->table);
       series->extents[record->slot % LUNAR_EXTENTS] =
-          (struct lunar_extent){record->ref, ln_ref_sector(db, record->ref) + record->position, record->table};
+          (struct lunar_extent){record->ref, record->ref + record->position, record->table,
+                                (uint16_t)(record->slot >> LN_OPEN_SECTORS)};
       break;
     case LN_EXTEND:
     case LN_DROP:

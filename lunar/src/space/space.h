@@ -12,9 +12,9 @@ int ln_free(struct lunar* db, uint32_t ref);
  * can be undone. */
 int ln_room_is_sure(const struct lunar* db, uint32_t chunks);
 int ln_count_free(struct lunar* db); /* chunks_free, from the map */
-uint32_t ln_ref_sector(const struct lunar* db, uint32_t ref);
 uint32_t ln_class_sectors(const struct lunar* db, uint8_t class);
-static inline uint8_t ln_ref_class(uint32_t ref) { return (uint8_t)(ref >> 28); }
+/* The class whose blocks have so many sectors; class_count: none has. */
+uint8_t ln_class_of(const struct lunar* db, uint32_t sectors);
 
 #if LUNAR_WITH_SECONDARY
 #define LN_ALLOCATED(db) (8u * (1u + (db)->indexes)) /* blocks that a record may name */
@@ -25,7 +25,7 @@ static inline uint8_t ln_ref_class(uint32_t ref) { return (uint8_t)(ref >> 28); 
 /* extents.c: which blocks rows are written to in place. */
 void ln_extents_follow(struct lunar* db, struct lunar_series* series, const struct ln_record_header* record);
 
-/* Where a row lies. */
+/* Where a row lies: in the block that begins at sector ref. */
 struct ln_place {
   uint32_t ref;
   uint16_t slot;
@@ -38,11 +38,12 @@ struct ln_row {
   uint16_t room;     /* for the row without its header, in units of 4 bytes */
 };
 int ln_block_header(struct lunar* db, uint32_t ref, struct lunar_frame** frame); /* pinned and sound */
-int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class);
+int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class, uint8_t* least);
 int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint8_t class, uint32_t row_bytes,
                  uint32_t* ref);
 int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot, uint32_t* tail, uint32_t* end);
-int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* position);
+/* *end: of the block, in bytes. */
+int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* position, uint32_t* end);
 #if LUNAR_WITH_PREFETCH
 void ln_row_prefetch(struct lunar* db, struct ln_place place, uint32_t position);
 #else

@@ -10,7 +10,7 @@ static LN_APART int index_row(const struct ln_new_row* c, struct lunar_frame* me
       .values = c->values, .sector = c->sector, .offset = c->offset, .column = c->column, .value = c->value};
   const int moves = c->old.ref != LN_NONE;
   const int error = ln_secondary_change(c->table, moves ? &old : NULL, c->old, &new, c->row.place);
-  if (error == LUNAR_E_FULL && db->mode == LUNAR_MODE_NONE && !moves)
+  if (LN_NO_ROOM(error) && db->mode == LUNAR_MODE_NONE && !moves)
     LN_TRY(ln_index_move(db, meta, key, c->row.place, (struct ln_place){LN_NONE, 0}));
   return error ? error : ln_room_stays(c->table, 0);
 }

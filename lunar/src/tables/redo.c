@@ -5,7 +5,7 @@
 static LN_APART int redo_index_insert(const struct lunar_table* table, struct ln_place from, const struct ln_row* row) {
   struct lunar* db = table->db;
   struct ln_source old = {.column = LN_NO_COLUMN};
-  const struct ln_source new = {.sector = ln_ref_sector(db, row->place.ref),
+  const struct ln_source new = {.sector = row->place.ref,
                                 .offset = 4u * row->position + LN_ROW_HEADER,
                                 .column = LN_NO_COLUMN};
   uint32_t bytes;
@@ -39,7 +39,7 @@ static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r,
   LN_FIELDS(head, 8);
   struct ln_place from = {LN_NONE, 0};
   const uint32_t ahead = r->type == LN_MOVE || r->type == LN_MOVE_PUT ? 8 : 0;
-  const uint32_t sector = ln_ref_sector(db, r->ref);
+  const uint32_t sector = r->ref;
   LN_TRY(ln_table_load(db, r->table, &table));
   if (ahead) {
     LN_TRY(ln_read_bytes(db, content.sector, content.offset, head, 8));
@@ -89,10 +89,12 @@ static LN_APART int redo_block(struct lunar* db, const struct ln_record_header* 
   LN_FIELDS(rows, 4);
   uint32_t ref;
   if (db->allocated_count == 0) return 0; /* a block that the table had is opened again */
+  const uint8_t class = ln_class_of(db, (uint32_t)r->slot >> LN_OPEN_SECTORS);
+  if (class == db->geometry.class_count) return LUNAR_E_CORRUPT;
   LN_TRY(ln_read_bytes(db, content.sector, content.offset, rows, sizeof rows));
   LN_TRY(ln_ensure_clean(db, 3));
   LN_TRY(ln_meta(db, r->table, &meta));
-  const int error = ln_block_add(db, meta, r->table, ln_ref_class(r->ref), ln_get32(rows), &ref);
+  const int error = ln_block_add(db, meta, r->table, class, ln_get32(rows), &ref);
   ln_put(meta);
   return error;
 }

@@ -12,8 +12,8 @@ static int oldest_slot(struct lunar* db, uint32_t ref, uint32_t* slot, uint32_t*
   *next = ln_get32(header + LN_BLOCK_NEXT);
   ln_put(frame);
   for (; live && *slot < slots; ++*slot) {
-    uint32_t position;
-    LN_TRY(ln_slot_read(db, ref, *slot, &position));
+    uint32_t position, end;
+    LN_TRY(ln_slot_read(db, ref, *slot, &position, &end));
     if (!(position & LN_SLOT_FREE)) return 1;
   }
   return 0;

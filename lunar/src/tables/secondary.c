@@ -180,8 +180,8 @@ static int hash_of(struct lunar* db, const struct column* column, uint64_t* hash
   struct sums sums;
   *hash = column->null ? null_hash : column->number;
   if (column->null || !is_bytes(column->type)) return 0;
-  ln_sum_begin(&sums.high, 1);
-  ln_sum_begin(&sums.low, 2);
+  ln_sum_begin(&sums.high, db->geometry.volume);
+  ln_sum_begin(&sums.low, ~db->geometry.volume);
   LN_TRY(each_piece(db, column, LN_NONE, &sums, take_sums));
   *hash = (uint64_t)ln_sum_end(&sums.high) << 32 | ln_sum_end(&sums.low);
   return 0;
@@ -345,7 +345,7 @@ int ln_secondary_change(const struct lunar_table* table, const struct ln_source*
   const int count = ln_secondary_list(table->db, table->number, numbers);
   int error = count < 0 ? count : 0, i = 0;
   while (new && !error && i < count) error = step(&change, numbers[i++], ENTER);
-  if (error == LUNAR_E_FULL && table->db->mode == LUNAR_MODE_NONE) /* there is no other way back */
+  if (LN_NO_ROOM(error) && table->db->mode == LUNAR_MODE_NONE) /* there is no other way back */
     for (i--; i-- > 0;) LN_TRY(step(&change, numbers[i], GIVE_UP));
   for (i = 0; old && !error && i < count; i++) error = step(&change, numbers[i], LEAVE);
   return error;
@@ -440,7 +440,7 @@ static int put_row(const struct lunar_table* table, struct index* index, struct 
   struct lunar* db = table->db;
   struct ln_key key;
   db->allocated_count = 0; /* no record names them */
-  LN_TRY(ln_secondary_row_key(table, index->kind, index->column, place, ln_ref_sector(db, place.ref),
+  LN_TRY(ln_secondary_row_key(table, index->kind, index->column, place, place.ref,
                               4 * position + LN_ROW_HEADER, &key));
   return put_entry(db, index, &key, place);
 }
@@ -458,8 +458,8 @@ static int put_rows(const struct lunar_table* table, struct index* index) {
     ln_put(frame);
     if (++steps > db->config->sector_count) return LUNAR_E_CORRUPT;
     for (uint32_t slot = 0; slot < slots; slot++) {
-      uint32_t position;
-      LN_TRY(ln_slot_read(db, ref, slot, &position));
+      uint32_t position, end;
+      LN_TRY(ln_slot_read(db, ref, slot, &position, &end));
       if (!(position & LN_SLOT_FREE)) LN_TRY(put_row(table, index, (struct ln_place){ref, (uint16_t)slot}, position));
     }
   }
@@ -493,7 +493,7 @@ static int make(const struct lunar_table* table, struct index* index, const char
   int error = ln_index_create(db, &index->meta);
   if (!error) {
     error = put_rows(table, index);
-    if (error == LUNAR_E_FULL && db->mode == LUNAR_MODE_NONE) LN_TRY(ln_index_drop(db, &index->meta));
+    if (LN_NO_ROOM(error) && db->mode == LUNAR_MODE_NONE) LN_TRY(ln_index_drop(db, &index->meta));
   }
   if (!error) error = establish(table, index, name, place);
   return error ? error : ln_checkpoint(db);

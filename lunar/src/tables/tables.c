@@ -213,7 +213,7 @@ static int drop_blocks(struct lunar* db, uint32_t ref) {
   for (uint32_t steps = 0; ref != LN_NONE; steps++) {
     struct lunar_frame* frame;
     if (steps > db->config->sector_count) return LUNAR_E_CORRUPT;
-    LN_TRY(ln_page(db, ln_ref_sector(db, ref), LN_BLOCK, &frame));
+    LN_TRY(ln_page(db, ref, LN_BLOCK, &frame));
     const uint32_t next = ln_get32(frame->bytes + LN_BLOCK_NEXT);
     ln_put(frame);
     LN_TRY(ln_free(db, ref));
