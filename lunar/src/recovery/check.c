@@ -45,7 +45,7 @@ struct check {
 };
 
 struct block {
-  uint32_t ref, sector, sectors, next, previous, serial, slots, live, free_slots, tail, slot_sectors;
+  uint32_t ref, sector, sectors, next, previous, serial, slots, live, free_slots, from, tail, slot_sectors;
   uint16_t table;
 };
 
@@ -253,6 +253,7 @@ static int header_read(struct check* check, uint32_t ref, struct block* block) {
                           .slots = ln_get16(h + LN_BLOCK_SLOTS),
                           .live = ln_get16(h + LN_BLOCK_LIVE),
                           .free_slots = ln_get16(h + LN_BLOCK_FREE),
+                          .from = ln_get16(h + LN_BLOCK_FROM),
                           .tail = 4u * ln_get16(h + LN_BLOCK_TAIL),
                           .slot_sectors = h[LN_BLOCK_SLOT_SECTORS],
                           .table = ln_get16(h + LN_BLOCK_TABLE)};
@@ -292,7 +293,11 @@ static int slots_check(struct check* check, const struct block* block) {
     if (at < end) return problem(check, LUNAR_PROBLEM_ROWS_OVERLAP, block->sector + at / size);
     end = at + LN_ROW_HEADER + room;
     if (end > block->sectors * size) return problem(check, LUNAR_PROBLEM_ROW_ROOM, block->sector + at / size);
-    if (position & LN_SLOT_FREE) continue;
+    if (position & LN_SLOT_FREE) {
+      if (check->table.ring == LUNAR_RING_NONE && slot < block->from)
+        return problem(check, LUNAR_PROBLEM_BLOCK_COUNTS, block->sector);
+      continue;
+    }
     if (bytes > room) return problem(check, LUNAR_PROBLEM_ROW_ROOM, block->sector + at / size);
     LN_TRY(row_check(check, block, slot, at, bytes));
     live++;

@@ -17,6 +17,10 @@ static uint32_t block_bytes(const struct lunar* db, const uint8_t* header) {
 static int is_meta(const struct lunar_frame* frame) { return frame->pins > 0 && frame->kind == LN_META; }
 #endif
 
+static int is_ring(const struct lunar_frame* meta) {
+  return (meta->bytes[LN_META_RING] & ~LN_INDEXED) != LUNAR_RING_NONE;
+}
+
 static int sound(struct lunar* db, uint32_t ref, const uint8_t* header) {
   if (header[LN_BLOCK_CLASS] >= db->geometry.class_count) return 0;
   const uint32_t sectors = block_sectors(db, header), slot_sectors = header[LN_BLOCK_SLOT_SECTORS];
@@ -299,10 +303,12 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
   if (!error) {
     LUNAR_ASSERT(row->position % LN_SLOT_FREE == row->position);
     ln_put16(header + LN_BLOCK_LIVE, ln_get16(header + LN_BLOCK_LIVE) + 1u);
-    if (slot == slots)
+    if (slot == slots) {
       ln_put16(header + LN_BLOCK_SLOTS, slots + 1);
-    else
+    } else {
       ln_put16(header + LN_BLOCK_FREE, free_slots = ln_get16(header + LN_BLOCK_FREE) - 1u);
+      if (!is_ring(meta) && ln_get16(header + LN_BLOCK_FROM) == slot) ln_put16(header + LN_BLOCK_FROM, slot + 1);
+    }
     if (end > ln_get16(header + LN_BLOCK_TAIL)) ln_put16(header + LN_BLOCK_TAIL, end);
     ln_put16(header + LN_BLOCK_STAMP, db->checkpoints + 1);
     ln_dirty(db, frame);
@@ -324,14 +330,18 @@ int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes,
   struct lunar_frame* frame;
   if (ref == LN_NONE) return LUNAR_E_NOT_FOUND;
   LN_TRY(ln_block_header(db, ref, &frame));
-  const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS), free_slots = ln_get16(frame->bytes + LN_BLOCK_FREE);
+  const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS), free_slots = ln_get16(frame->bytes + LN_BLOCK_FREE),
+                 from = ln_get16(frame->bytes + LN_BLOCK_FROM), end = block_bytes(db, frame->bytes);
   ln_put(frame);
-  for (uint32_t slot = 0, seen = 0; slot < slots && seen < free_slots && seen < 8; slot++) {
-    uint32_t position, end;
+  for (uint32_t slot = from, seen = 0; slot < slots && seen < free_slots && seen < 8; slot++) {
     LN_FIELDS(room, LN_ROW_HEADER);
-    LN_TRY(ln_slot_read(db, ref, slot, &position, &end));
+    uint8_t* bytes;
+    LN_TRY(slot_page(db, ref, slot, &frame, &bytes));
+    uint32_t position = ln_get16(bytes);
+    ln_put(frame);
     if (!(position & LN_SLOT_FREE)) continue;
     position &= ~(uint32_t)LN_SLOT_FREE;
+    if (4 * position + LN_ROW_HEADER > end) return LUNAR_E_CORRUPT;
     LN_TRY(ln_read_bytes(db, ref, 4 * position, room, sizeof room));
     if (4u * ln_get16(room + 2) < row_bytes) {
       seen++;
@@ -355,6 +365,8 @@ int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place plac
   const uint32_t live = ln_get16(header + LN_BLOCK_LIVE) - 1u, free_slots = ln_get16(header + LN_BLOCK_FREE) + 1u;
   ln_put16(header + LN_BLOCK_LIVE, live);
   ln_put16(header + LN_BLOCK_FREE, free_slots);
+  if (!is_ring(meta) && (free_slots == 1 || place.slot < ln_get16(header + LN_BLOCK_FROM)))
+    ln_put16(header + LN_BLOCK_FROM, place.slot);
   ln_dirty(db, frame);
   ln_put(frame);
   if (free_slots == 1) LN_TRY(enter_reuse(db, meta, place.ref));

@@ -8,7 +8,7 @@ static int oldest_slot(struct lunar* db, uint32_t ref, uint32_t* slot, uint32_t*
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint8_t* header = frame->bytes;
   const uint32_t slots = ln_get16(header + LN_BLOCK_SLOTS), live = ln_get16(header + LN_BLOCK_LIVE);
-  *slot = ln_get16(header + LN_BLOCK_OLDEST);
+  *slot = ln_get16(header + LN_BLOCK_FROM);
   *next = ln_get32(header + LN_BLOCK_NEXT);
   ln_put(frame);
   for (; live && *slot < slots; ++*slot) {
@@ -23,8 +23,8 @@ static int oldest_is(struct lunar* db, uint32_t ref, uint32_t slot) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
   uint8_t* header = frame->bytes;
-  if (ln_get16(header + LN_BLOCK_OLDEST) != slot) {
-    ln_put16(header + LN_BLOCK_OLDEST, slot);
+  if (ln_get16(header + LN_BLOCK_FROM) != slot) {
+    ln_put16(header + LN_BLOCK_FROM, slot);
     ln_dirty(db, frame);
   }
   ln_put(frame);
