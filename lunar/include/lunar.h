@@ -36,6 +36,8 @@ extern "C" {
 
 #define LUNAR_MUST_CHECK __attribute__((warn_unused_result))
 
+#define LUNAR_FORMAT_VERSION 2u /* of the volumes that this library makes and mounts; docs/FORMAT.md */
+
 #define LUNAR_NAME_MAX 23     /* bytes of a table's or column's name */
 #define LUNAR_COLUMNS_MAX 16  /* columns of a table */
 #define LUNAR_TREE_KEY_MAX 64 /* bytes of a TEXT or BLOB key in a tree index */
@@ -65,7 +67,7 @@ enum lunar_error {
   LUNAR_E_SQL = -19,         /* the text is not of lunar's SQL: lunar_sql_error has the place and the reason */
   LUNAR_E_SCHEMA = -20,      /* since lunar_prepare the table changed, or the index of a SELECT was dropped */
   LUNAR_E_BUSY = -21,        /* the volume is mounted by another handle, or was taken over by one: see lunar_mount */
-  LUNAR_E_INDEX_FULL = -22   /* a tree index has reached its greatest height: no key can be added that splits its root */
+  LUNAR_E_INDEX_FULL = -22 /* a tree index has reached its greatest height: no key can be added that splits its root */
 };
 
 /* What a program asks of the device. */
@@ -268,6 +270,7 @@ struct lunar {
   uint8_t mode, state, redoing, unsynced, freed, no_way_back, parts, settled, wants_settled;
   uint8_t changing;       /* the operation has changed something: an error of it is undone */
   uint8_t failed_request; /* enum lunar_request */
+  uint16_t refused_version;
   uint32_t failed_sector;
   uint32_t checkpoints;
 #if !defined(LUNAR_WITH_STAT) || LUNAR_WITH_STAT
@@ -340,6 +343,10 @@ static inline enum lunar_request lunar_failed_request(const struct lunar* db, ui
   return (enum lunar_request)db->failed_request;
 }
 
+/* The version of the format that the volume has which lunar_mount has refused with E_VERSION. A program that was built
+ * with that version of lunar reads it. */
+static inline uint16_t lunar_refused_version(const struct lunar* db) { return db->refused_version; }
+
 /* Makes an empty volume: everything on the device is lost. A power cut in it may leave a volume that lunar_mount
  * refuses: format once more. E_BUSY (a handle has the volume mounted: unmount it first), E_INVALID, E_BUFFER, E_DEVICE,
  * E_IO. */
@@ -358,9 +365,9 @@ LUNAR_MUST_CHECK int lunar_format(const struct lunar_config* config);
  * After a power cut mount with a buffer as large as before. With a much smaller one the log may be too short for the
  * recovery: mount fails, nothing is lost.
  *
- * E_NO_VOLUME (both copies of the volume's head are overwritten), E_VERSION, E_CORRUPT (the head or the log is damaged,
- * see skip_unreadable), E_INVALID (also: the volume has sectors of the other size), E_BUFFER, E_DEVICE (sector_count is
- * less than the volume's), E_UNCLEAN, E_IO. */
+ * E_NO_VOLUME (both copies of the volume's head are overwritten), E_VERSION (see lunar_refused_version), E_CORRUPT (the
+ * head or the log is damaged, see skip_unreadable), E_INVALID (also: the volume has sectors of the other size),
+ * E_BUFFER, E_DEVICE (sector_count is less than the volume's), E_UNCLEAN, E_IO. */
 LUNAR_MUST_CHECK int lunar_mount(struct lunar* db, const struct lunar_config* config);
 /* Makes everything durable and ends the use of the device. An open transaction is rolled back. */
 LUNAR_MUST_CHECK int lunar_unmount(struct lunar* db);

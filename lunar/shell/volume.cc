@@ -1,6 +1,7 @@
 #include "volume.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -135,6 +136,12 @@ void Volume::mount() {
   }
   if (error == LUNAR_E_DEVICE && bdtest::contents_of(device_->config) != bdtest::lunar_volume)
     throw Failure(options_.path + ": not a lunar volume");
+  if (error == LUNAR_E_VERSION)
+    throw Failure(
+        fmt::format("{}: the volume has version {} of the format, and this lunar has version {}\n"
+                    "  `.dump FILE` of a lunar of version {} writes it as SQL, and `.read FILE` of this one reads that "
+                    "into a new volume",
+                    options_.path, lunar_refused_version(&db_), LUNAR_FORMAT_VERSION, lunar_refused_version(&db_)));
   if (error != 0) throw Failure(options_.path + ": " + explain(error));
   mounted_ = true;
 }

@@ -48,7 +48,7 @@ enum {
   LN_SUPER_END = 64
 };
 #define LN_MAGIC 0x524e554cu /* "LUNR" */
-#define LN_VERSION 2u
+#define LN_VERSION LUNAR_FORMAT_VERSION
 
 /* A group: what happens together. */
 enum {
@@ -143,7 +143,7 @@ enum {
   LN_META_TREE_HEIGHT = 52
 };
 enum { LN_OPEN_SECTORS = 8 }; /* in the slot of OPEN and EXTEND: from this bit on the block's sectors */
-enum { LN_INDEXED = 0x80 }; /* the table has secondary indexes: a build without them does not open it */
+enum { LN_INDEXED = 0x80 };   /* the table has secondary indexes: a build without them does not open it */
 enum { LN_SCHEMA_COLUMNS = 8, LN_SCHEMA_COLUMN = LUNAR_NAME_MAX + 3 };
 
 /* Data block: header page with the first slots, further slot pages, then rows. */
@@ -174,9 +174,9 @@ enum { LN_ROW_HEADER = 4 };
 enum { LN_BUCKET_COUNT = 6, LN_BUCKET_OVERFLOW = 8, LN_BUCKET_HEADER = 12, LN_ENTRY = 16 };
 
 /* Tree page: page header, u8 level (0: leaf), u16 entries, u16 end of the entries, u8 bytes of the prefix, u8 bytes of
- * what an entry leads to; the prefix, with which all keys of the page begin; entries in the order of their keys: u8 bytes
- * of the rest of the key, that rest, u32 ref; in a leaf also u16 slot. An inner entry leads to keys of at least its own;
- * the first one has no key. */
+ * what an entry leads to; the prefix, with which all keys of the page begin; entries in the order of their keys: u8
+ * bytes of the rest of the key, that rest, u32 ref; in a leaf also u16 slot. An inner entry leads to keys of at least
+ * its own; the first one has no key. */
 enum {
   LN_TREE_LEVEL = 5,
   LN_TREE_COUNT = 6,

@@ -120,9 +120,7 @@ static uint32_t child_offset(struct lunar* db, uint32_t number) {
   while (number--) offset += 1u + at(db, root(db))[offset] + 4;
   return offset + 1u + at(db, root(db))[offset];
 }
-static uint32_t leaf(struct lunar* db, uint32_t number) {
-  return get32(db, root(db), child_offset(db, number));
-}
+static uint32_t leaf(struct lunar* db, uint32_t number) { return get32(db, root(db), child_offset(db, number)); }
 
 /* Of each entry of a leaf. */
 static uint32_t leaf_entry(struct lunar* db, uint32_t page) { return 1u + at(db, page)[entries_at(db, page)] + 6; }
@@ -437,7 +435,8 @@ static void full_inner_page(struct lunar* db, uint32_t sector, uint32_t level, u
 int damage_tree_height(struct lunar* db) {
   LN_TRY(damage_begin(db));
   const struct lunar_geometry* g = &db->geometry;
-  uint32_t sector = g->data_at + (g->chunk_count - 1) * g->chunk_sectors, level = get32(db, meta(db), LN_META_TREE_HEIGHT);
+  uint32_t sector = g->data_at + (g->chunk_count - 1) * g->chunk_sectors,
+           level = get32(db, meta(db), LN_META_TREE_HEIGHT);
   for (; level < LN_TREE_HEIGHT_MAX; level++, sector++) {
     full_inner_page(db, sector, level, root(db));
     set32(db, meta(db), LN_META_TREE_ROOT, sector);

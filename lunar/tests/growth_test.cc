@@ -1,5 +1,6 @@
 // The requests of single calls do not grow with the volume.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -177,7 +178,8 @@ TEST(TreeIndex, holds_long_keys_that_begin_alike) {
     constexpr std::uint64_t rows = 200'000;
     const auto key_of = [prefix](std::uint64_t i) {
       std::string key(prefix, 'p');
-      for (std::uint64_t bits = i * 0x9e3779b97f4a7c15U; key.size() < LUNAR_TREE_KEY_MAX; bits = bits * 0xff51afd7ed558ccdU + 1)
+      for (std::uint64_t bits = i * 0x9e3779b97f4a7c15U; key.size() < LUNAR_TREE_KEY_MAX;
+           bits = bits * 0xff51afd7ed558ccdU + 1)
         key += static_cast<char>('0' + (bits >> 58));
       return key;
     };
@@ -197,8 +199,80 @@ TEST(TreeIndex, holds_long_keys_that_begin_alike) {
       ASSERT_EQ(lunar_get(&volume.table, &value, row, sizeof row, values), 0);
     }
     std::printf("a prefix of %u bytes: %.1f index bytes an entry, %.2f requests a get\n", prefix,
-                512.0 * volume.found.index_blocks / rows, static_cast<double>(volume.requests() - before) / (rows / 100));
+                512.0 * volume.found.index_blocks / rows,
+                static_cast<double>(volume.requests() - before) / (rows / 100));
     EXPECT_LE(512.0 * volume.found.index_blocks / rows, prefix == 56 ? 60 : 135);
+  }
+}
+
+// A device of which only what is written takes memory.
+class Sparse {
+ public:
+  explicit Sparse(std::uint32_t sectors) : bytes_(std::size_t{sectors} * 512), buffer_(1 << 15) {
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    memory_ = static_cast<char*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, flags, -1, 0));
+    config.context = memory_;
+    config.read = [](const lunar_config* self, std::uint32_t sector, void* data, std::uint32_t count) {
+      std::memcpy(data, static_cast<char*>(self->context) + std::size_t{sector} * 512, std::size_t{count} * 512);
+      return 0;
+    };
+    config.write = [](const lunar_config* self, std::uint32_t sector, const void* data, std::uint32_t count) {
+      std::memcpy(static_cast<char*>(self->context) + std::size_t{sector} * 512, data, std::size_t{count} * 512);
+      return 0;
+    };
+    config.sync = [](const lunar_config*) { return 0; };
+    config.sector_bytes = 512, config.sector_count = sectors, config.mode = LUNAR_MODE_DATA;
+    config.buffer = buffer_.data(), config.buffer_bytes = 8 * buffer_.size();
+  }
+  ~Sparse() { munmap(memory_, bytes_); }
+  Sparse(const Sparse&) = delete;
+  Sparse& operator=(const Sparse&) = delete;
+  bool there() const { return memory_ != MAP_FAILED; }
+
+  lunar_config config{};
+
+ private:
+  std::size_t bytes_;
+  char* memory_;
+  std::vector<std::uint64_t> buffer_;
+};
+
+// Block references had 28 bits: above 128 GiB the default format reported that the device is too small. The largest
+// device, of 2 TiB, takes 0.7 GB of memory for its map.
+TEST(LargeDevices, are_formatted_filled_to_their_end_and_checked) {
+  for (const std::uint32_t sectors : {1U << 29, one_in(2) == 1 ? UINT32_MAX : 1U << 30}) {
+    Sparse device(sectors);
+    ASSERT_TRUE(device.there());
+    ASSERT_EQ(lunar_format(&device.config), 0);
+    lunar db{};
+    ASSERT_EQ(lunar_mount(&db, &device.config), 0);
+    const std::string content(500, 'x');
+    for (const std::string name : {"hash", "tree", "hash at the end", "tree at the end"}) {
+      if (name == "hash at the end") {
+        db.chunk_hint = db.geometry.chunk_count - 300;
+        for (auto& hint : db.class_hint) hint = db.chunk_hint;
+      }
+      lunar_schema schema{};
+      schema.column_count = 2, schema.index = name[0] == 'h' ? LUNAR_INDEX_HASH : LUNAR_INDEX_TREE;
+      std::strcpy(schema.columns[0].name, "key"), schema.columns[0].type = LUNAR_INT64;
+      std::strcpy(schema.columns[1].name, "content"), schema.columns[1].type = LUNAR_TEXT;
+      lunar_table table{};
+      ASSERT_EQ(lunar_table_create(&db, name.c_str(), &schema), 0);
+      ASSERT_EQ(lunar_table_open(&db, name.c_str(), &table), 0);
+      for (std::int64_t key = 0; key < 10'000; ++key) {
+        const lunar_value row[] = {integer(key * 7919 % 10'000), text(content)};
+        ASSERT_EQ(lunar_insert(&table, row), 0) << key;
+      }
+    }
+    EXPECT_GE(db.chunk_hint, db.geometry.chunk_count - 300);
+    ASSERT_EQ(lunar_unmount(&db), 0);
+    ASSERT_EQ(lunar_mount(&db, &device.config), 0);
+    lunar_findings found{};
+    ASSERT_EQ(lunar_check(&db, &found), 0) << found.text;
+    EXPECT_EQ(found.rows, 40'000U);
+    std::printf("%.0f GiB: %u chunks, %u of them used\n", sectors / 2097152.0, found.chunks_used + found.chunks_free,
+                found.chunks_used);
+    ASSERT_EQ(lunar_unmount(&db), 0);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import lzma
 import os
 import pty
 import random
@@ -649,3 +650,22 @@ def test_a_dump_makes_the_same_volume(tmp_path: Path) -> None:
     assert complaint(new, ".dump /nowhere/all.sql") == "lunar: /nowhere/all.sql: No such file or directory\n"
     damage(old, b"two\nlines")
     assert "table group cannot be read to its end" in complaint(old, ".dump")
+
+
+IMAGES = Path(__file__).parent / "images"
+
+
+def test_a_volume_of_the_previous_format_is_refused_and_its_dump_is_read(tmp_path: Path) -> None:
+    """images/version-1.* is a volume and its `.dump`, both by the last lunar of version 1."""
+    old, new = tmp_path / "old.img", tmp_path / "new.img"
+    old.write_bytes(lzma.decompress((IMAGES / "version-1.img.xz").read_bytes()))
+    before = old.read_bytes()
+    assert complaint(old, ".tables") == (
+        f"lunar: {old}: the volume has version 1 of the format, and this lunar has version 2\n"
+        "  `.dump FILE` of a lunar of version 1 writes it as SQL, and `.read FILE` of this one reads that into a new volume\n"
+    )
+    assert old.read_bytes() == before
+    run("--format", "--size", "1M", new)
+    run("--mode", "metadata", new, f".read {IMAGES / 'version-1.sql'}")
+    assert out(new, ".dump") == (IMAGES / "version-1.sql").read_text()
+    assert out(new, ".check").startswith("ok: tables: 2, rows: 43, index entries: 49, ")

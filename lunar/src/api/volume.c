@@ -180,6 +180,7 @@ static LN_APART int super_load(struct lunar* db) {
       db->geometry = geometry;
       return 0;
     }
+    if (error == LUNAR_E_VERSION) db->refused_version = ln_get16(db->stage + LN_SUPER_VERSION);
     if (copy == 0 || first == LUNAR_E_NO_VOLUME) first = error;
   }
   return first;

@@ -508,8 +508,7 @@ static int walk_entries(struct lunar* db, const struct lunar_frame* frame, uint3
     const uint8_t* entry = entry_at(page, i);
     const struct ln_place place = {ln_get32(entry + 8), ln_get16(entry + 12)};
     const uint32_t of = bucket_of(db, ln_get64(entry), buckets);
-    if (of != bucket && of != also)
-      return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
+    if (of != bucket && of != also) return ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_ORDER, frame->sector);
     const struct ln_key key = {.number = ln_get64(entry)};
     LN_TRY(walk->entry(walk, &key, place, frame->sector));
   }

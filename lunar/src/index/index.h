@@ -60,8 +60,8 @@ int ln_hash_leave(struct lunar* db, struct lunar_frame* meta, uint64_t key, stru
 
 #if LUNAR_WITH_CHECK
 /* index.c. A walk over a whole index. It calls block for each block of the index and entry for each entry, in any
- * order, with the sector of the page that names it. sectors: of the block, 0: its header says how many. A result other than 0 ends the walk, as a problem of its
- * own does. check.c puts this at the beginning of its state. */
+ * order, with the sector of the page that names it. sectors: of the block, 0: its header says how many. A result other
+ * than 0 ends the walk, as a problem of its own does. check.c puts this at the beginning of its state. */
 struct ln_walk {
   struct lunar* db;
   struct lunar_findings* found;

@@ -1,9 +1,9 @@
 /* The primary index as a B+tree (R. Bayer, E. McCreight 1972; D. Comer 1979) of byte strings. A page is one sector and
  * has the bytes with which all its keys begin once (R. Bayer, K. Unterauer: Prefix B-trees, 1977). They grow when the
  * page is full or split, and shrink when a key comes that begins otherwise: it is then the first or last of the page. A
- * page leaves the tree when it is empty and is not merged before. Leaves are not chained: who reads on stays in the leaf as
- * long as no tree has changed, and descends again, which needs no page but those of one path, at its end and after
- * that.
+ * page leaves the tree when it is empty and is not merged before. Leaves are not chained: who reads on stays in the
+ * leaf as long as no tree has changed, and descends again, which needs no page but those of one path, at its end and
+ * after that.
  */
 #include "index.h"
 
@@ -439,9 +439,7 @@ int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_k
 
 /* --- change and removal --- */
 
-static int is_last_page(struct lunar_frame* meta, struct lunar_frame* frame) {
-  return root_of(meta) == frame->sector;
-}
+static int is_last_page(struct lunar_frame* meta, struct lunar_frame* frame) { return root_of(meta) == frame->sector; }
 
 /* A root that leads to one page only gives way to it. */
 static int shrink(struct lunar* db, struct lunar_frame* meta) {

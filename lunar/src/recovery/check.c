@@ -132,7 +132,8 @@ static int in_use(struct check* check, uint32_t ref) {
   const uint8_t* entry = frame->bytes + LN_MAP_HEADER + LN_MAP_ENTRY * (chunk % per_page);
   const uint32_t sectors = entry[0] < db->geometry.class_count ? ln_class_sectors(db, entry[0]) : 1;
   const uint32_t within = at % db->geometry.chunk_sectors, i = within / sectors;
-  const int used = entry[0] < db->geometry.class_count && within % sectors == 0 && entry[LN_MAP_BITS + i / 8] >> i % 8 & 1;
+  const int used =
+      entry[0] < db->geometry.class_count && within % sectors == 0 && entry[LN_MAP_BITS + i / 8] >> i % 8 & 1;
   ln_put(frame);
   return used ? (int)sectors : 0;
 }
@@ -624,8 +625,7 @@ static int blocks_compare(struct check* check) {
   const struct tally *used = &check->used, *reached = &check->reached;
   if (same(used, reached)) return 0;
   const int one = used->count == reached->count + 1; /* then the sums differ by its ref */
-  return problem(check, LUNAR_PROBLEM_BLOCK_LEAKED,
-                 one ? (uint32_t)(used->sum - reached->sum) : LN_NONE);
+  return problem(check, LUNAR_PROBLEM_BLOCK_LEAKED, one ? (uint32_t)(used->sum - reached->sum) : LN_NONE);
 }
 
 static int extents_compare(struct check* check) {

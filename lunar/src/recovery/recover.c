@@ -244,9 +244,8 @@ static int begin_at(struct lunar* db, uint32_t images_at, struct lunar_series* s
   db->checkpoints = ln_get32(body + 4);
   db->chunks_free = ln_get32(body + 8);
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
-    series->extents[i] =
-        (struct lunar_extent){ln_get32(body + 12 + 12 * i), ln_get32(body + 16 + 12 * i), ln_get16(body + 20 + 12 * i),
-                              ln_get16(body + 22 + 12 * i)};
+    series->extents[i] = (struct lunar_extent){ln_get32(body + 12 + 12 * i), ln_get32(body + 16 + 12 * i),
+                                               ln_get16(body + 20 + 12 * i), ln_get16(body + 22 + 12 * i)};
   return 1;
 }
 

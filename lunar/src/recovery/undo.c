@@ -9,8 +9,7 @@ int ln_undo(struct lunar* db, int error) {
   LUNAR_ASSERT(db->state != LN_CLOSED && !db->redoing);
   const int in_transaction = db->state == LN_IN_TXN;
   if (db->state == LN_BROKEN) return error;
-  if (db->mode == LUNAR_MODE_NONE && LN_NO_ROOM(error))
-    return error; /* it sees to room before it changes anything */
+  if (db->mode == LUNAR_MODE_NONE && LN_NO_ROOM(error)) return error; /* it sees to room before it changes anything */
   int failed = db->mode == LUNAR_MODE_NONE || db->no_way_back ? LUNAR_E_FAILED : ln_settle_plain(db, 0, LN_NONE);
   if (!failed && !in_transaction) failed = ln_stage_write(db, 0); /* the operations before this one */
   if (!failed) failed = ln_recover(db);

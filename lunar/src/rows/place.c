@@ -95,7 +95,7 @@ static LN_APART int new_block(const struct lunar_table* table, struct lunar_fram
   LN_TRY(ln_ensure_clean(db, 3));
   LN_TRY(ln_block_class(db, meta->bytes, row_bytes, &class, &least));
   do error = ln_block_add(db, meta, table->number, class, row_bytes, &ref);
-  while (error == LUNAR_E_FULL && !db->freed && class-- > least); /* what is freed, a checkpoint makes available */
+  while (error == LUNAR_E_FULL && !db->freed && class -- > least); /* what is freed, a checkpoint makes available */
   LN_TRY(error);
   LN_TRY(ln_block_room(db, ref, table->number, &slot, &tail, &end));
   return log_block(table, ref, tail, end, row_bytes, direct);

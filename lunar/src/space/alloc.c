@@ -166,8 +166,8 @@ static LN_APART int search(struct lunar* db, uint8_t class, uint32_t* chunk, uin
   return 0;
 }
 
-/* A block of the class, where that is free from this sector on (LN_NONE: anywhere). Room for a page of the map is made here, where less of the
- * stack is in use. */
+/* A block of the class, where that is free from this sector on (LN_NONE: anywhere). Room for a page of the map is made
+ * here, where less of the stack is in use. */
 int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
   LUNAR_ASSERT(ref && class < db->geometry.class_count);
   LN_TRY(ln_ensure_clean(db, 1));

@@ -12,8 +12,7 @@ static void close_of_table(struct lunar_series* series, uint16_t table) {
 static void pass(struct lunar* db, struct lunar_series* series, const struct ln_record_header* record) {
   const uint32_t old_place = record->type == LN_MOVE_PUT ? 8 : 0; /* it comes before the row */
   const uint32_t end = 4u * record->position + record->bytes - old_place;
-  const uint32_t sector =
-      record->ref + (end + db->config->sector_bytes - 1) / db->config->sector_bytes;
+  const uint32_t sector = record->ref + (end + db->config->sector_bytes - 1) / db->config->sector_bytes;
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
     if (series->extents[i].block == record->ref && series->extents[i].sector < sector)
       series->extents[i].sector = sector;
@@ -25,9 +24,8 @@ void ln_extents_follow(struct lunar* db, struct lunar_series* series, const stru
   switch (record->type) {
     case LN_OPEN:
       close_of_table(series, record->table);
-      series->extents[record->slot % LUNAR_EXTENTS] =
-          (struct lunar_extent){record->ref, record->ref + record->position, record->table,
-                                (uint16_t)(record->slot >> LN_OPEN_SECTORS)};
+      series->extents[record->slot % LUNAR_EXTENTS] = (struct lunar_extent){
+          record->ref, record->ref + record->position, record->table, (uint16_t)(record->slot >> LN_OPEN_SECTORS)};
       break;
     case LN_EXTEND:
     case LN_DROP:

@@ -5,9 +5,8 @@
 static LN_APART int redo_index_insert(const struct lunar_table* table, struct ln_place from, const struct ln_row* row) {
   struct lunar* db = table->db;
   struct ln_source old = {.column = LN_NO_COLUMN};
-  const struct ln_source new = {.sector = row->place.ref,
-                                .offset = 4u * row->position + LN_ROW_HEADER,
-                                .column = LN_NO_COLUMN};
+  const struct ln_source new = {
+      .sector = row->place.ref, .offset = 4u * row->position + LN_ROW_HEADER, .column = LN_NO_COLUMN};
   uint32_t bytes;
   if (from.ref != LN_NONE) LN_TRY(ln_row_at(db, from, &old.sector, &old.offset, &bytes));
   return ln_secondary_change(table, from.ref == LN_NONE ? NULL : &old, from, &new, row->place);

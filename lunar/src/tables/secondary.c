@@ -440,8 +440,7 @@ static int put_row(const struct lunar_table* table, struct index* index, struct 
   struct lunar* db = table->db;
   struct ln_key key;
   db->allocated_count = 0; /* no record names them */
-  LN_TRY(ln_secondary_row_key(table, index->kind, index->column, place, place.ref,
-                              4 * position + LN_ROW_HEADER, &key));
+  LN_TRY(ln_secondary_row_key(table, index->kind, index->column, place, place.ref, 4 * position + LN_ROW_HEADER, &key));
   return put_entry(db, index, &key, place);
 }
 
