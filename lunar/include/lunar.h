@@ -321,7 +321,7 @@ struct lunar_cursor {
   uint8_t descending, started, ended;
   /* in the order of the blocks */
   uint16_t slot, end_slot;
-  uint32_t ref, serial, end_serial, releases;
+  uint32_t ref, next /* block in the cursor's direction */, serial, end_serial, releases;
   /* in the order of the keys */
   uint8_t key_bytes;
   uint8_t key[LUNAR_TREE_KEY_MAX];

@@ -17,11 +17,13 @@ namespace {
 
 class Volume {
  public:
-  Volume(std::uint32_t megabytes, std::size_t buffer_bytes, lunar_index index, std::uint32_t text_bytes)
+  Volume(std::uint32_t megabytes, std::size_t buffer_bytes, lunar_index index, std::uint32_t text_bytes,
+         std::uint32_t class_bytes_max = 0)
       : buffer_(buffer_bytes / 4), content_(text_bytes, 'x') {
     EXPECT_EQ(emubd_open(&device, 512, megabytes * 2048), 0);
     emubd_config(&device, &config_);
     config_.buffer = buffer_.data(), config_.buffer_bytes = buffer_bytes, config_.mode = LUNAR_MODE_DATA;
+    config_.class_bytes_max = class_bytes_max;
     EXPECT_EQ(lunar_format(&config_), 0);
     EXPECT_EQ(lunar_mount(&db, &config_), 0);
     lunar_schema schema{};
@@ -202,6 +204,28 @@ TEST(TreeIndex, holds_long_keys_that_begin_alike) {
                 512.0 * volume.found.index_blocks / rows,
                 static_cast<double>(volume.requests() - before) / (rows / 100));
     EXPECT_LE(512.0 * volume.found.index_blocks / rows, prefix == 56 ? 60 : 135);
+  }
+}
+
+// A cursor whose block is released goes on with the next one: without that it walks the chain from its beginning.
+TEST(Cursor, removes_the_second_half_of_a_table_in_few_requests) {
+  for (const std::int64_t rows : {5'000, 50'000}) {
+    Volume volume(32, 65536, LUNAR_INDEX_HASH, 300, 4096);
+    for (std::int64_t key = 0; key < rows; ++key) ASSERT_EQ(volume.insert(key), 0);
+    lunar_cursor cursor;
+    lunar_value values[2];
+    char row[400];
+    ASSERT_EQ(lunar_cursor_open(&cursor, &volume.table, nullptr, nullptr, 0), 0);
+    const auto before = volume.requests();
+    std::int64_t seen = 0;
+    for (int error = 0; (error = lunar_cursor_next(&cursor, row, sizeof row, values)) == 0; ++seen)
+      ASSERT_EQ(seen < rows / 2 ? 0 : lunar_remove(&volume.table, &values[0]), 0);
+    EXPECT_EQ(seen, rows);
+    const auto mean = static_cast<double>(volume.requests() - before) / static_cast<double>(rows / 2);
+    std::printf("%ld rows: %.2f requests for each removed one\n", static_cast<long>(rows), mean);
+    EXPECT_LE(mean, 8) << "24 and 211 with a walk for each released block";
+    ASSERT_EQ(lunar_check(&volume.db, &volume.found), 0) << volume.found.text;
+    EXPECT_EQ(static_cast<std::int64_t>(volume.found.rows), rows / 2);
   }
 }
 

@@ -144,6 +144,18 @@ lunar_secondary_mutant(a_moved_row_is_read_again tables/secondary.c "if (error |
 lunar_secondary_mutant(negative_numbers_above_the_others tables/secondary.c "? ~number : number ^ sign" "? ~number : number")
 lunar_secondary_mutant(dropped_tables_leave_their_indexes tables/tables.c "LN_TRY(ln_secondary_drop(db, number));" "")
 
+# Requests that grow with the volume.
+add_library(lunar-Growth OBJECT growth_test.cc)
+target_link_libraries(lunar-Growth PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+function(lunar_growth_mutant name file old new filter)
+  lunar_mutant_of(Growth ${name} ${file} "${old}" "${new}" --gtest_filter=${filter})
+endfunction()
+lunar_growth_mutant(a_search_is_repeated space/alloc.c "db->searched |= bit;" "" *a_refused_insert*)
+lunar_growth_mutant(a_missing_run_is_searched_again space/alloc.c "db->run_missing = chunks;" "" *hash_index_has_no_room*)
+lunar_growth_mutant(all_volumes_hash_alike index/hash.c "(key + db->geometry.volume)" "((void)db, key)" *chosen_to_collide*)
+lunar_growth_mutant(a_page_keeps_each_key_whole index/tree.c "    prefix = longest_prefix(page, key);" "    (void)longest_prefix;" *begin_alike*)
+lunar_growth_mutant(a_cursor_walks_to_its_next_block api/cursor.c "there = is_in_chain(c, c->next, &block);" "there = 0;" Cursor*)
+
 # Mutants that only one place of a cut reveals. 10,000 cuts of the campaign include it.
 add_library(lunar-EveryCut OBJECT cut_campaign.cc every_cut.cc world.cc)
 target_link_libraries(lunar-EveryCut PRIVATE lunar_emubd edgejoule_flags)

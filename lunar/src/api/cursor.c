@@ -9,6 +9,7 @@
 
 struct block {
   uint32_t next, previous, serial, slots;
+  uint16_t table;
 };
 
 static int block_of(struct lunar* db, uint32_t ref, struct block* block) {
@@ -16,7 +17,8 @@ static int block_of(struct lunar* db, uint32_t ref, struct block* block) {
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint8_t* header = frame->bytes;
   *block = (struct block){ln_get32(header + LN_BLOCK_NEXT), ln_get32(header + LN_BLOCK_PREVIOUS),
-                          ln_get32(header + LN_BLOCK_SERIAL), ln_get16(header + LN_BLOCK_SLOTS)};
+                          ln_get32(header + LN_BLOCK_SERIAL), ln_get16(header + LN_BLOCK_SLOTS),
+                          ln_get16(header + LN_BLOCK_TABLE)};
   ln_put(frame);
   return 0;
 }
@@ -50,12 +52,50 @@ static int begin_blocks(struct lunar_cursor* c) {
   return 0;
 }
 
-/* The block that the cursor was in may have left the chain, or was undone: to the next one in its direction. */
+/* 1: the block is in the table's chain; then it is the one of this serial number, if it has that. What lies in a sector
+ * that the table gave up is no longer a block, or nothing in the chain leads to it. */
+static int is_in_chain(const struct lunar_cursor* c, uint32_t ref, struct block* block) {
+  struct lunar* db = c->table->db;
+  struct block before;
+  uint32_t first, last;
+  if (ref == LN_NONE) return 0;
+  int error = block_of(db, ref, block);
+  if (!error && block->table != c->table->number) return 0;
+  if (!error && block->previous == LN_NONE) {
+    LN_TRY(ends_of(c, &first, &last));
+    return first == ref;
+  }
+  if (!error) error = block_of(db, block->previous, &before);
+  if (error) return error == LUNAR_E_CORRUPT ? 0 : error;
+  return before.table == c->table->number && before.next == ref;
+}
+
+static void enter(struct lunar_cursor* c, uint32_t ref, const struct block* block) {
+  c->ref = ref;
+  c->serial = block->serial;
+  c->slot = (uint16_t)(c->descending ? block->slots : 0);
+}
+
+/* The block that the cursor was in may have left the chain, or was undone: to the next one in its direction. As blocks
+ * come at the end of the chain only, that is the one that was next, as long as it is there. */
 static int resume(struct lunar_cursor* c) {
   struct lunar* db = c->table->db;
   uint32_t first, last;
   struct block block;
   if (c->releases == db->releases) return 0;
+  int there = is_in_chain(c, c->ref, &block);
+  LN_TRY(there);
+  if (there && block.serial == c->serial) {
+    c->releases = db->releases;
+    return 0;
+  }
+  there = is_in_chain(c, c->next, &block);
+  LN_TRY(there);
+  if (there && (c->descending ? block.serial < c->serial : block.serial > c->serial && block.serial <= c->end_serial)) {
+    c->releases = db->releases;
+    enter(c, c->next, &block);
+    return 0;
+  }
   LN_TRY(ends_of(c, &first, &last));
   uint32_t ref = c->descending ? last : first;
   for (uint32_t steps = 0; ref != LN_NONE; ref = c->descending ? block.previous : block.next) {
@@ -66,10 +106,10 @@ static int resume(struct lunar_cursor* c) {
   c->releases = db->releases;
   c->ended = ref == LN_NONE || (!c->descending && block.serial > c->end_serial);
   if (c->ended) return 0;
-  c->ref = ref;
-  if (block.serial == c->serial) return 0; /* in another place, when a transaction was undone */
-  c->serial = block.serial;
-  c->slot = (uint16_t)(c->descending ? block.slots : 0);
+  if (block.serial == c->serial)
+    c->ref = ref; /* in another place, when a transaction was undone */
+  else
+    enter(c, ref, &block);
   return 0;
 }
 
@@ -82,9 +122,7 @@ static int next_block(struct lunar_cursor* c, const struct block* block) {
   if (c->ended) return 0;
   LN_TRY(block_of(c->table->db, ref, &next));
   if ((next.serial > c->serial) == c->descending) return LUNAR_E_CORRUPT;
-  c->ref = ref;
-  c->serial = next.serial;
-  c->slot = (uint16_t)(c->descending ? next.slots : 0);
+  enter(c, ref, &next);
   return 0;
 }
 
@@ -95,6 +133,7 @@ static int seek_slot(struct lunar_cursor* c, struct ln_place* place) {
   while (!c->ended) {
     struct block block;
     LN_TRY(block_of(db, c->ref, &block));
+    c->next = c->descending ? block.previous : block.next;
     const uint32_t end =
         !c->descending && block.serial == c->end_serial && c->end_slot < block.slots ? c->end_slot : block.slots;
     if (c->descending && c->slot > block.slots) c->slot = (uint16_t)block.slots;
