@@ -51,7 +51,7 @@ enum lunar_error {
   LUNAR_E_FULL = -3,         /* no free block for this operation */
   LUNAR_E_NOT_FOUND = -4,    /* no row with this key */
   LUNAR_E_EXISTS = -5,       /* a row with this key, or a table or index of this name, exists */
-  LUNAR_E_INVALID = -6,      /* an argument, or a field of the configuration, is outside its constraint */
+  LUNAR_E_INVALID = -6,      /* an argument, or a field of the configuration, is invalid */
   LUNAR_E_TOO_LARGE = -7,    /* the row does not fit into a block of the largest class */
   LUNAR_E_NO_TABLE = -8,     /* no table of this name; the open table has been dropped, or its creation undone */
   LUNAR_E_TABLES = -9,       /* no room for a further table (config.tables_max) */

@@ -70,7 +70,7 @@ static int is_in_chain(const struct lunar_cursor* c, uint32_t ref, struct block*
   return before.table == c->table->number && before.next == ref;
 }
 
-static void enter(struct lunar_cursor* c, uint32_t ref, const struct block* block) {
+static void go_to(struct lunar_cursor* c, uint32_t ref, const struct block* block) {
   c->ref = ref;
   c->serial = block->serial;
   c->slot = (uint16_t)(c->descending ? block->slots : 0);
@@ -93,7 +93,7 @@ static int resume(struct lunar_cursor* c) {
   LN_TRY(there);
   if (there && (c->descending ? block.serial < c->serial : block.serial > c->serial && block.serial <= c->end_serial)) {
     c->releases = db->releases;
-    enter(c, c->next, &block);
+    go_to(c, c->next, &block);
     return 0;
   }
   LN_TRY(ends_of(c, &first, &last));
@@ -109,7 +109,7 @@ static int resume(struct lunar_cursor* c) {
   if (block.serial == c->serial)
     c->ref = ref; /* in another place, when a transaction was undone */
   else
-    enter(c, ref, &block);
+    go_to(c, ref, &block);
   return 0;
 }
 
@@ -122,7 +122,7 @@ static int next_block(struct lunar_cursor* c, const struct block* block) {
   if (c->ended) return 0;
   LN_TRY(block_of(c->table->db, ref, &next));
   if ((next.serial > c->serial) == c->descending) return LUNAR_E_CORRUPT;
-  enter(c, ref, &next);
+  go_to(c, ref, &next);
   return 0;
 }
 

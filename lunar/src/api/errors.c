@@ -10,7 +10,7 @@ const char* lunar_error_text(int error) {
       "the device is full",
       "no row has this key",
       "it exists already",
-      "an argument or a field of the configuration is outside its constraint",
+      "an argument or a field of the configuration is invalid",
       "the row is too large for a block of the largest class",
       "no table has this name",
       "the volume has no room for a further table; format it with a larger tables_max",
