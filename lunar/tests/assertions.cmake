@@ -41,10 +41,13 @@ lunar_assertion(a_skipped_end_of_a_unit_is_not_in_use pages/log.c "  db->series.
 lunar_assertion(the_log_is_as_full_after_a_checkpoint pages/log.c
   "  db->series.log_used = (db->series.log_head + db->geometry.log_sectors - images_at) % db->geometry.log_sectors;\n" ""
   ".db->checkpoint_at . db->series.log_used. % sectors == db->series.log_head")
-lunar_assertion(a_split_leaves_the_order_of_keys index/tree.c
-  "const int stays = number < from.number ||" "const int stays = number > from.number ||" "!was .. in_order")
-lunar_assertion(a_key_goes_before_an_equal_beginning index/tree.c "return order ? order : (int)a_bytes - (int)b_bytes;"
-  "return order ? order : (int)b_bytes - (int)a_bytes;" "!was .. in_order")
+lunar_assertion(a_key_goes_to_the_beginning_of_its_page index/tree.c
+  "put_entry(page, first_from(page, key, 1).bytes, key, place);" "put_entry(page, entries_of(page), key, place);"
+  "!was .. in_order")
+lunar_assertion(a_key_goes_before_an_equal_beginning index/tree.c
+  "return compare_bytes(entry + 1, entry[0], key->bytes + prefix, key->count - prefix);"
+  "return memcmp(entry + 1, key->bytes + prefix, entry[0] < key->count - prefix ? entry[0] : key->count - prefix);"
+  "!was .. in_order")
 lunar_assertion(a_bucket_holds_one_entry_too_many index/hash.c "  if (count < capacity(db)) {" "  if (count <= capacity(db)) {"
   "frame->kind == LN_BUCKET && count < capacity")
 lunar_assertion(a_split_bucket_keeps_entries index/hash.c "for (uint32_t i = 0; i < count;) {" "for (uint32_t i = 1; i < count;) {"

@@ -52,22 +52,16 @@ static int begin_blocks(struct lunar_cursor* c) {
   return 0;
 }
 
-/* 1: the block is in the table's chain; then it is the one of this serial number, if it has that. What lies in a sector
- * that the table gave up is no longer a block, or nothing in the chain leads to it. */
-static int is_in_chain(const struct lunar_cursor* c, uint32_t ref, struct block* block) {
+/* 1: a block of the table begins there. The sectors of a block that the table gave up may still look like one: the map
+ * decides. */
+static int is_block(const struct lunar_cursor* c, uint32_t ref, struct block* block) {
   struct lunar* db = c->table->db;
-  struct block before;
-  uint32_t first, last;
   if (ref == LN_NONE) return 0;
-  int error = block_of(db, ref, block);
-  if (!error && block->table != c->table->number) return 0;
-  if (!error && block->previous == LN_NONE) {
-    LN_TRY(ends_of(c, &first, &last));
-    return first == ref;
-  }
-  if (!error) error = block_of(db, block->previous, &before);
-  if (error) return error == LUNAR_E_CORRUPT ? 0 : error;
-  return before.table == c->table->number && before.next == ref;
+  const int used = ln_is_used(db, ref);
+  if (used <= 0) return used;
+  const int error = block_of(db, ref, block);
+  if (error) return error == LUNAR_E_CORRUPT ? 0 : error; /* a page of an index */
+  return block->table == c->table->number;
 }
 
 static void go_to(struct lunar_cursor* c, uint32_t ref, const struct block* block) {
@@ -83,13 +77,13 @@ static int resume(struct lunar_cursor* c) {
   uint32_t first, last;
   struct block block;
   if (c->releases == db->releases) return 0;
-  int there = is_in_chain(c, c->ref, &block);
+  int there = is_block(c, c->ref, &block);
   LN_TRY(there);
   if (there && block.serial == c->serial) {
     c->releases = db->releases;
     return 0;
   }
-  there = is_in_chain(c, c->next, &block);
+  there = is_block(c, c->next, &block);
   LN_TRY(there);
   if (there && (c->descending ? block.serial < c->serial : block.serial > c->serial && block.serial <= c->end_serial)) {
     c->releases = db->releases;

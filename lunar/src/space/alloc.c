@@ -249,6 +249,20 @@ int ln_free(struct lunar* db, uint32_t ref) {
   return ln_forget(db, ref, ln_class_sectors(db, class));
 }
 
+#if LUNAR_WITH_CURSOR
+int ln_is_used(struct lunar* db, uint32_t ref) {
+  struct entry entry;
+  const uint32_t chunk = chunk_of(db, ref);
+  if (chunk >= db->geometry.chunk_count) return 0;
+  LN_TRY(entry_get(db, chunk, &entry));
+  const uint8_t class = entry.bytes[0];
+  const uint32_t index = class < db->geometry.class_count ? index_of(db, ref, class) : LN_NONE;
+  const int used = index != LN_NONE && bit(entry.bytes, index);
+  ln_put(entry.frame);
+  return used;
+}
+#endif
+
 int ln_count_free(struct lunar* db) {
   db->chunks_free = 0;
   for (uint32_t chunk = 0; chunk < db->geometry.chunk_count; chunk++) {

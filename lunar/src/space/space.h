@@ -12,6 +12,9 @@ int ln_free(struct lunar* db, uint32_t ref);
  * can be undone. */
 int ln_room_is_sure(const struct lunar* db, uint32_t chunks);
 int ln_count_free(struct lunar* db); /* chunks_free, from the map */
+#if LUNAR_WITH_CURSOR
+int ln_is_used(struct lunar* db, uint32_t ref); /* 1: a block begins there */
+#endif
 uint32_t ln_class_sectors(const struct lunar* db, uint8_t class);
 /* The class whose blocks have so many sectors; class_count: none has. */
 uint8_t ln_class_of(const struct lunar* db, uint32_t sectors);
