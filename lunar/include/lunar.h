@@ -252,6 +252,7 @@ struct lunar {
   uint16_t clock, rows_dirty, plain_dirty /* of frames_dirty */, dirty_max /* frames whose images the log holds */;
   uint8_t operation;  /* the last digits of its number */
   uint16_t creations; /* since mount */
+  uint16_t refused_version;
 #if !defined(LUNAR_WITH_PREFETCH) || LUNAR_WITH_PREFETCH
   uint8_t* ahead; /* what was read ahead */
   uint32_t ahead_sector, ahead_next;
@@ -270,7 +271,6 @@ struct lunar {
   uint8_t mode, state, redoing, unsynced, freed, no_way_back, parts, settled, wants_settled;
   uint8_t changing;       /* the operation has changed something: an error of it is undone */
   uint8_t failed_request; /* enum lunar_request */
-  uint16_t refused_version;
   uint32_t failed_sector;
   uint32_t checkpoints;
 #if !defined(LUNAR_WITH_STAT) || LUNAR_WITH_STAT
