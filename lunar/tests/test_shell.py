@@ -662,7 +662,7 @@ def test_a_volume_of_the_previous_format_is_refused_and_its_dump_is_read(tmp_pat
     before = old.read_bytes()
     assert complaint(old, ".tables") == (
         f"lunar: {old}: the volume has version 1 of the format, and this lunar has version 2\n"
-        "  `.dump FILE` of a lunar of version 1 writes it as SQL, and `.read FILE` of this one reads that into a new volume\n"
+        "  `.dump FILE` of a lunar of version 1 writes it as SQL, and `.read FILE` of this one reads that\n"
     )
     assert old.read_bytes() == before
     run("--format", "--size", "1M", new)
