@@ -139,8 +139,7 @@ void Volume::mount() {
   if (error == LUNAR_E_VERSION)
     throw Failure(
         fmt::format("{}: the volume has version {} of the format, and this lunar has version {}\n"
-                    "  `.dump FILE` of a lunar of version {} writes it as SQL, and `.read FILE` of this one reads that "
-                    "into a new volume",
+                    "  `.dump FILE` of a lunar of version {} writes it as SQL, and `.read FILE` of this one reads that",
                     options_.path, lunar_refused_version(&db_), LUNAR_FORMAT_VERSION, lunar_refused_version(&db_)));
   if (error != 0) throw Failure(options_.path + ": " + explain(error));
   mounted_ = true;
