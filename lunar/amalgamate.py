@@ -6,6 +6,7 @@ the others into each other.
 """
 
 import re
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -62,11 +63,26 @@ def banner(file: str) -> str:
     return f"\n/* ---- {file} ---- */\n\n"
 
 
+def origin() -> str:
+    """The version, the commit and the licence, as a comment."""
+    version = re.search(r'^#define LUNAR_VERSION "(.*)"$', (LUNAR / "include" / "lunar.h").read_text(), re.MULTILINE)
+    assert version
+    describe = ["git", "-C", str(LUNAR), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        commit = subprocess.run(describe, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        commit = "unknown"
+    return f"/* lunar {version[1]}, commit {commit}.\n * SPDX-License-Identifier: Apache-2.0 */\n"
+
+
 def amalgamated() -> str:
     """All headers, then all sources."""
     texts = {file: (LUNAR / "src" / file).read_text() for file in sources()}
     counts = Counter(name for text in texts.values() for name in own_names(text))
-    parts = ["/* lunar in one file; made by amalgamate.py from src/. */\n\n", f"#define LN_SHARED {STATIC}\n"]
+    parts = [
+        "/* The whole library in one file, made by amalgamate.py from src/. */\n\n",
+        f"#define LN_SHARED {STATIC}\n",
+    ]
     for header in HEADERS:
         parts += [
             banner(header),
@@ -86,8 +102,8 @@ def main(arguments: list[str]) -> int:
         return 2
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "lunar.c").write_text(amalgamated())
-    (folder / "lunar.h").write_text((LUNAR / "include" / "lunar.h").read_text())
+    (folder / "lunar.c").write_text(origin() + amalgamated())
+    (folder / "lunar.h").write_text(origin() + (LUNAR / "include" / "lunar.h").read_text())
     print(folder / "lunar.c", folder / "lunar.h", sep="\n")
     return 0
 

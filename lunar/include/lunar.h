@@ -36,6 +36,11 @@ extern "C" {
 
 #define LUNAR_MUST_CHECK __attribute__((warn_unused_result))
 
+/* Of the library. What stays the same between versions: docs/COMPATIBILITY.md. */
+#define LUNAR_VERSION_MAJOR 0
+#define LUNAR_VERSION_MINOR 1
+#define LUNAR_VERSION_PATCH 0
+#define LUNAR_VERSION "0.1.0"
 #define LUNAR_FORMAT_VERSION 2u /* of the volumes that this library makes and mounts; docs/FORMAT.md */
 
 #define LUNAR_NAME_MAX 23     /* bytes of a table's or column's name */

@@ -58,3 +58,40 @@ def test_the_logger_reports_why_a_card_is_of_no_use(logger: Path, tmp_path: Path
     done = subprocess.run([logger, image], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "the device is too small" in done.stderr
+
+
+def version() -> str:
+    header = (LUNAR / "include" / "lunar.h").read_text()
+    parts = re.findall(r"^#define LUNAR_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", header, re.MULTILINE)
+    stated = re.findall(r'^#define LUNAR_VERSION "(.*)"$', header, re.MULTILINE)
+    assert stated == [".".join(parts)]
+    return stated[0]
+
+
+def test_the_version_is_the_projects() -> None:
+    project = (LUNAR.parent / "CMakeLists.txt").read_text()
+    assert f"project(edgejoule VERSION {version()} " in project
+    for page in ("README.md", "docs/COMPATIBILITY.md"):
+        assert f"version {version()}" in (LUNAR / page).read_text()
+
+
+def test_the_amalgamation_has_its_origin_and_compiles(tmp_path: Path) -> None:
+    run("python3", LUNAR / "amalgamate.py", tmp_path)
+    for name in ("lunar.c", "lunar.h"):
+        lines = (tmp_path / name).read_text().splitlines()
+        assert re.fullmatch(rf"/\* lunar {re.escape(version())}, commit ([0-9a-f]{{12,}}(-dirty)?|unknown)\.", lines[0])
+        assert lines[1] == " * SPDX-License-Identifier: Apache-2.0 */"
+    run("cc", "-std=c11", "-fsyntax-only", tmp_path / "lunar.c")
+
+
+def test_another_cmake_project_adds_lunar(tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(other C)\n"
+        f"add_subdirectory({LUNAR} lunar)\nadd_executable(logger {LUNAR}/examples/logger.c)\n"
+        "target_link_libraries(logger PRIVATE lunar_posix)\n"
+    )
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build")
+    run("cmake", "--build", tmp_path / "build", "--target", "logger")
+    image = tmp_path / "card.img"
+    image.write_bytes(bytes(1 << 20))
+    assert run(tmp_path / "build" / "logger", image) == "10 readings\n"
