@@ -95,6 +95,19 @@ TEST_F(Sql, update_changes_the_rows_that_where_selects) {
   EXPECT_EQ(result("SELECT n FROM names ORDER BY n"), "11|12|13");
 }
 
+TEST_F(Sql, update_and_delete_change_at_most_limit_rows) {
+  EXPECT_EQ(database.run("UPDATE readings SET ok = TRUE WHERE id > 1 LIMIT 2").changes, 2u);
+  EXPECT_EQ(database.run("UPDATE readings SET id = id LIMIT 1").error, LUNAR_E_SQL);
+  EXPECT_EQ(database.run("UPDATE readings SET ok = TRUE LIMIT 0").changes, 0u);
+  EXPECT_EQ(database.run("UPDATE readings SET ok = TRUE LIMIT -1").changes, 4u);
+  EXPECT_EQ(database.run("UPDATE readings SET ok = TRUE LIMIT 1 OFFSET 1").error, LUNAR_E_SQL);
+  EXPECT_EQ(database.run("DELETE FROM readings WHERE id > 1 LIMIT 2").changes, 2u);
+  EXPECT_EQ(result("SELECT COUNT(*) FROM readings"), "2");
+  EXPECT_EQ(database.run("DELETE FROM readings LIMIT 'a'").error, LUNAR_E_INVALID);
+  EXPECT_EQ(database.run("DELETE FROM readings LIMIT 10").changes, 2u);
+  EXPECT_EQ(database.run("DELETE FROM readings LIMIT 10").changes, 0u);
+}
+
 TEST_F(Sql, a_value_out_of_range_is_an_error_that_names_the_column_and_changes_nothing) {
   EXPECT_EQ(result("INSERT INTO readings (id, n) VALUES (10, 1), (11, 128)"),
             "error: the value is out of range: n @ 0");

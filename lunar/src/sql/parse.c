@@ -548,6 +548,12 @@ static void insert(struct parser* p) {
   } while (accept(p, ','));
 }
 
+/* Of an UPDATE or DELETE: which rows, and at most how many. */
+static void where_and_limit(struct parser* p) {
+  where(p);
+  if (accept(p, LN_K_LIMIT)) p->s->limit = constant(p);
+}
+
 static void update(struct parser* p) {
   struct lunar_statement* s = p->s;
   struct ln_expr** to = &s->rows;
@@ -568,7 +574,7 @@ static void update(struct parser* p) {
     (*link)->number = i;
     s->output_count++;
   } while (accept(p, ','));
-  where(p);
+  where_and_limit(p);
 }
 
 /* Which of count keywords from this one on. */
@@ -743,7 +749,7 @@ static void statement(struct parser* p) {
     case LN_S_DELETE:
       expect(p, LN_K_FROM);
       table(p);
-      where(p);
+      where_and_limit(p);
       break;
     case LN_S_INSERT:
       insert(p);

@@ -185,9 +185,9 @@ static int set(struct lunar_statement* s) {
 }
 
 static int update_or_delete(struct lunar_statement* s) {
-  int error;
+  int error = 0;
   LN_TRY(rows_begin(s));
-  while ((error = row_next(s)) == 0) {
+  for (; s->left && (error = row_next(s)) == 0; s->left--) {
     if (s->kind == LN_S_UPDATE) {
       LN_TRY(set(s));
       continue;
