@@ -539,7 +539,8 @@ def test_no_output_overwrites_an_input(tmp_path: Path, output: list[str], data: 
 def test_a_closed_descriptor_is_never_a_file_of_the_database(tmp_path: Path, descriptors: str) -> None:
     closing = " ".join(f"{descriptor}>&-" for descriptor in descriptors)
     closed = ["bash", "-c", f'exec "$0" "$@" {closing}']
-    records = ["-p", "recordcount=1000", "-p", "operationcount=1000", "--seed", "1", "-p", f"lunar.path={tmp_path}/l"]
+    records = ["-p", "recordcount=1000", "-p", "operationcount=1000", "--seed", "1"]
+    records += ["-p", f"lunar.path={tmp_path}/l", "-p", f"lunar.size_bytes={8 << 20}"]
     done = drive("load", "-db", "lunar", *records, "-threads", "2", starter=closed)
     if "1" in descriptors:
         assert done.returncode == 1

@@ -366,7 +366,7 @@ def test_a_meter_that_is_asked_for_and_not_there_is_an_error(bench: Bench) -> No
 
 def test_a_path_that_cannot_be_written_is_named(bench: Bench) -> None:
     (bench.folder / "results").write_text("a file where a folder should be")
-    one_line_error(bench("run", "experiment.toml"), 1, "results", "cannot be opened")
+    one_line_error(bench("run", "experiment.toml"), 2, "results", "is not a directory")
     (bench.folder / "results").unlink()
     one_line_error(bench("run", "experiment.toml", "--data", "/proc/edgejoule"), 1, "/proc/edgejoule")
     with Store.open(bench.store) as store:

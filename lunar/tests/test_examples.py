@@ -84,6 +84,7 @@ def test_the_amalgamation_has_its_origin_and_compiles(tmp_path: Path) -> None:
     run("cc", "-std=c11", "-fsyntax-only", tmp_path / "lunar.c")
 
 
+@pytest.mark.slow
 def test_another_cmake_project_adds_lunar(tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.16)\nproject(other C)\n"

@@ -154,7 +154,7 @@ def _check_places(places: Places) -> None:
     for option, folder in named:
         existing = next(each for each in (folder, *folder.parents) if each.exists())
         if not existing.is_dir():
-            raise UsageError(f"{option}: {existing} is no directory")
+            raise UsageError(f"{option}: {existing} is not a directory")
         _check_writable(existing, f"{option}: nothing can be written in {existing}")
 
 
