@@ -64,6 +64,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 test-root: setup-dev build ## tests that need root
 	$(FRESH)
 	@tools/packages root
+	@deploy/local/redis
 	@cmake --build --preset release -j $(JOBS) --target all durability-root-tests lunar-bench
 	$(SUDO) $(CTEST) release -L root --no-tests=error
 	$(SUDO) $(PYTEST) --timeout 1200 -m root
