@@ -400,6 +400,14 @@ def test_a_mutated_bundle_is_refused_or_everything_can_read_it(
     check_mutation(packed, tmp_path, change)
 
 
+def test_a_value_that_no_column_can_have_is_the_bundles_fault(packed: Path, tmp_path: Path) -> None:
+    def change(tables: Tables) -> None:
+        tables["channels"][0]["interval_s"] = []
+
+    with pytest.raises(BundleError, match="cannot be stored"):
+        import_bundle(changed(packed, change), tmp_path / "mutated.db")
+
+
 @pytest.mark.slow
 @settings(max_examples=150, print_blob=True, **QUIET)
 @given(mutations())

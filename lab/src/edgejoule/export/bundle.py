@@ -122,7 +122,8 @@ def import_bundle(path: Path, store: Path) -> int:
                 return _read(archive, head, db, path)
         except (sqlite3.Error, OverflowError) as error:
             why = reason(error, store) if isinstance(error, sqlite3.Error) else error
-            kind = BundleError if isinstance(error, sqlite3.IntegrityError | OverflowError) else StoreError
+            by_the_store = isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError
+            kind = StoreError if by_the_store else BundleError
             raise kind(f"{path}: cannot be stored in {store}, nothing was changed: {why}") from error
         except ContentError as error:
             raise BundleError(f"{path}: not an experiment, nothing was changed: {error}") from error
