@@ -21,8 +21,9 @@ static int is_meta(const struct lunar_frame* frame) {
 
 #endif
 
-/* The volume's number, which nobody knows who chooses keys, decides which keys share a bucket. It is added before the
- * first product, so that keys which follow each other stay as evenly spread as without it. */
+/* The hash depends on the volume's number. Whoever chooses the keys does not know it, and so cannot choose keys that
+ * share a bucket. The number is added before the first product: consecutive keys stay as evenly spread as without it.
+ */
 static uint32_t mixed(const struct lunar* db, uint64_t key) {
   key = (key + db->geometry.volume) * 0xff51afd7ed558ccdu;
   key = (key ^ key >> 33) * 0xc4ceb9fe1a85ec53u;

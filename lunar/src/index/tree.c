@@ -407,7 +407,7 @@ static int may_split(struct lunar* db, const struct path* path) {
     ln_put(frame);
   }
   if (!room) return LUNAR_E_INDEX_FULL;
-  return ln_room_is_sure(db, 0) ? 0 : LUNAR_E_FULL;
+  return ln_room_is_sure(db) ? 0 : LUNAR_E_FULL;
 }
 
 int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place) {

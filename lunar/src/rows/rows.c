@@ -128,7 +128,7 @@ struct key_sums {
   struct ln_sum high, low;
 };
 
-/* By the volume's number: who chooses keys cannot choose equal sums. */
+/* The sums depend on the volume's number, so that nobody can choose keys with equal sums. */
 static void sums_begin(const struct lunar_table* table, struct key_sums* sums) {
   ln_sum_begin(&sums->high, table->db->geometry.volume);
   ln_sum_begin(&sums->low, ~table->db->geometry.volume);

@@ -274,6 +274,6 @@ int ln_count_free(struct lunar* db) {
   return 0;
 }
 
-int ln_room_is_sure(const struct lunar* db, uint32_t chunks) {
-  return db->mode != LUNAR_MODE_NONE || db->redoing || db->chunks_free >= db->chunks_waiting + chunks + BLOCKS_SURE;
+int ln_room_is_sure(const struct lunar* db) {
+  return db->mode != LUNAR_MODE_NONE || db->redoing || db->chunks_free >= db->chunks_waiting + BLOCKS_SURE;
 }

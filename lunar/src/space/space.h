@@ -8,9 +8,8 @@
 int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref);
 int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref);
 int ln_free(struct lunar* db, uint32_t ref);
-/* Whether an operation may count on some small blocks beside so many free chunks; with a log it need not, because it
- * can be undone. */
-int ln_room_is_sure(const struct lunar* db, uint32_t chunks);
+/* Whether an operation gets some small blocks for certain; with a log it need not be, because it can be undone. */
+int ln_room_is_sure(const struct lunar* db);
 int ln_count_free(struct lunar* db); /* chunks_free, from the map */
 #if LUNAR_WITH_CURSOR
 int ln_is_used(struct lunar* db, uint32_t ref); /* 1: a block begins there */
