@@ -19,6 +19,7 @@ static int next_time(struct lunar_table* table, int64_t* time) {
   uint8_t row[32];
   int error = lunar_cursor_open(&cursor, table, NULL, NULL, 1);
   if (!error) error = lunar_cursor_next(&cursor, row, sizeof row, values);
+  lunar_cursor_close(&cursor);
   *time = error ? 0 : values[0].as.integer + 1;
   return error == LUNAR_E_NOT_FOUND ? 0 : error;
 }

@@ -146,7 +146,7 @@ class Program {
     if (what < 190) return cursor_open();
     if (what < 200) return transaction_ ? end_transaction(what % 3 != 0) : begin();
     if (what < 210) return whole_volume(what < 205 ? lunar_sync(&db_) : lunar_checkpoint(&db_));
-    if (what < 214) return check();
+    if (what < 214) return what < 212 ? check() : compact();
     if (what < 220) return unmount();
     if (what < 226) return cut();
     if (what < 240) return fail_soon();
@@ -590,6 +590,15 @@ class Program {
     changed(0, after);
   }
 
+  void compact() {
+    std::uint32_t moved = 0;
+    const std::uint32_t rows = bytes_.below(20);
+    const int error = lunar_compact(&db_, rows, &moved);
+    if (transaction_ && error != LUNAR_E_IO)
+      return require(error == LUNAR_E_TXN, "a transaction is ended before rows move");
+    if (error != 0) return failed(error, now_);
+    require(moved <= rows, "not more rows move than was said");
+  }
   void whole_volume(int error) {
     if (transaction_ && error != LUNAR_E_IO)
       return require(error == LUNAR_E_TXN, "a transaction is ended before a sync");
@@ -648,6 +657,7 @@ class Program {
     if (!now_.contains(number) || !open(number)) return;
     if (!now_.contains(number)) return;
     const Table& table = now_[number];
+    if (cursor_table_ >= 0 && bytes_.below(4) != 0) lunar_cursor_close(&cursor_); /* or it is given up */
     cursor_table_ = number, pending_.clear(), last_.reset();
     descending_ = bytes_.below(2) == 1;
     from_ = key_of(table, bytes_.next()), to_ = key_of(table, bytes_.next());
@@ -699,6 +709,10 @@ class Program {
     if (error == 1 || cursor_table_ < 0) return;
     if (error == LUNAR_E_NOT_FOUND) {
       require(pending_.empty(), "a cursor reads each row that is there all the time");
+      cursor_table_ = -1;
+      return;
+    }
+    if (error == LUNAR_E_MOVED) {
       cursor_table_ = -1;
       return;
     }

@@ -167,6 +167,8 @@ void use(const lunar_config& config) {
   while (known(lunar_table_list(&db, &number, name)) == 0) names.emplace_back(name);
   for (const auto& n : names) use_table(db, n.c_str());
   known(lunar_checkpoint(&db));
+  std::uint32_t moved = 0;
+  known(lunar_compact(&db, 50, &moved));
   if (!names.empty()) known(lunar_table_drop(&db, names.front().c_str()));
   known(lunar_begin(&db));
   if (names.size() > 1) use_table(db, names.back().c_str());

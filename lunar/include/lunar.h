@@ -18,8 +18,9 @@
  *
  * No function allocates memory, and the library has no static variables. No pointer may be NULL unless stated: only the
  * fields of lunar_config are checked. A build without a module (src/modules.h) lacks its functions, and a program
- * that calls them does not link: lunar_cursor_* (CURSOR), lunar_index_* (SECONDARY), lunar_cache_* (CACHE), lunar_check
- * (CHECK), lunar_stat (STAT), lunar_prepare and what follows it (SQL).
+ * that calls them does not link: lunar_cursor_* (CURSOR), lunar_index_* (SECONDARY), lunar_cache_* (CACHE),
+ * lunar_truncate (TRUNCATE), lunar_compact (COMPACT), lunar_check (CHECK), lunar_stat (STAT), lunar_prepare and what
+ * follows it (SQL).
  *
  * Source: X. Fan et al., "LUNAR: A Native Table Engine for Embedded Devices", LCTES '23. docs/DESIGN.md gives the
  * differences and their reasons, docs/FORMAT.md the bytes on the device.
@@ -61,7 +62,8 @@ enum lunar_error {
   LUNAR_E_NO_TABLE = -8,     /* no table of this name; the open table has been dropped, or its creation undone */
   LUNAR_E_TABLES = -9,       /* no room for a further table (config.tables_max) */
   LUNAR_E_TXN = -10,         /* in a transaction; commit, rollback: without one; or it was lost: lunar_begin */
-  LUNAR_E_TXN_FULL = -11,    /* no room left in the log (see lunar_begin); the transaction has been rolled back */
+  LUNAR_E_TXN_FULL = -11,    /* no room left in the log: see lunar_begin, lunar_log_wanted; the transaction has been
+                                rolled back */
   LUNAR_E_BUFFER = -12,      /* config.buffer, the caller's row buffer or a statement's memory is too small */
   LUNAR_E_DEVICE = -13,      /* the device has too few sectors for zones and one block */
   LUNAR_E_NO_VOLUME = -14,   /* there is no lunar volume on the device */
@@ -72,7 +74,8 @@ enum lunar_error {
   LUNAR_E_SQL = -19,         /* the text is not of lunar's SQL: lunar_sql_error has the place and the reason */
   LUNAR_E_SCHEMA = -20,      /* since lunar_prepare the table changed, or the index of a SELECT was dropped */
   LUNAR_E_BUSY = -21,        /* the volume is mounted by another handle, or was taken over by one: see lunar_mount */
-  LUNAR_E_INDEX_FULL = -22 /* a tree index has reached its greatest height: no key can be added that splits its root */
+  LUNAR_E_INDEX_FULL = -22, /* a tree index has reached its greatest height: no key can be added that splits its root */
+  LUNAR_E_MOVED = -23       /* rows that a cursor has not read yet were moved: see lunar_cursor_close */
 };
 
 /* What a program asks of the device. */
@@ -146,8 +149,9 @@ struct lunar_config {
   uint32_t class_bytes_max; /* largest block: a power of two, at least two sectors, at most 64 KiB and
                              128 times the smallest (default: 64 KiB, less on a small device) */
   uint32_t class_growth;    /* 2 (default), or 1: all blocks have class_bytes_max */
-  uint32_t log_bytes; /* of the LOG zone, at least 64 sectors (default: a 32nd of the device, at least 128 sectors where
-                         that is an eighth, at most 4 MiB) */
+  uint32_t log_bytes;  /* of the LOG zone, at least 64 sectors. Default, in sectors: a 32nd of the device; where that is
+                          less  than 128, the smaller one of 128 and an eighth, but at least 64; at most 4 MiB. A whole
+                          number  of units: 64 KiB, halved until the log has 16 of them or they have 8 sectors */
   uint16_t tables_max; /* tables and secondary indexes together; default 16 */
   uint32_t seed;       /* distinguishes this volume from earlier ones on the device: a clock, a noise source, or 0 */
 };
@@ -267,17 +271,27 @@ struct lunar {
   uint32_t chunks_free, chunks_waiting /* of them, for a checkpoint */, chunk_hint, class_hint[8];
   uint32_t chunk_freed; /* the first chunk with room that a checkpoint makes available */
   uint32_t run_missing; /* there is no run of so many free chunks */
-  uint32_t searched;    /* bits of classes without a free block: 0-7 in chunks half empty, 8-15 in any */
+  uint32_t searched;    /* bits of classes without a free block: 0-7 in chunks half empty, 8-15 in any, 16-31 for
+                           rows that make room */
   uint32_t allocated[LUNAR_ALLOCATED];
   uint8_t allocated_count, allocated_taken;
   uint8_t extent_next; /* the extent that makes room */
-  uint8_t checking;    /* lunar_check is under way */
+  /* space of deleted rows */
+  uint8_t reclaiming;        /* a row is moved to make room */
+  uint8_t dense;             /* no table has a sparse block */
+  uint16_t scans;            /* cursors that would miss such a row */
+  uint32_t moves;            /* of rows while there was such a cursor */
+  uint32_t emptied;          /* the block whose rows move, */
+  uint16_t emptied_slot;     /* its next row, at the earliest; */
+  uint16_t owed, owed_table; /* operations of transactions that moved no rows, and the table of the last one */
+  uint8_t checking;          /* lunar_check is under way */
   /* state */
   uint8_t mode, state, redoing, unsynced, freed, no_way_back, parts, settled, wants_settled;
   uint8_t changing;       /* the operation has changed something: an error of it is undone */
   uint8_t failed_request; /* enum lunar_request */
   uint32_t failed_sector;
   uint32_t checkpoints;
+  uint32_t log_wanted; /* sectors */
 #if !defined(LUNAR_WITH_STAT) || LUNAR_WITH_STAT
   uint32_t spills, reads, writes, flushes, sectors_read, sectors_written; /* counters of lunar_stat */
 #endif
@@ -324,6 +338,8 @@ struct lunar_cursor {
   struct lunar_table* table;
   struct lunar_value from, to; /* of type LUNAR_NULL: no bound */
   uint8_t descending, started, ended;
+  uint8_t scans;  /* it is one of the handle's scans */
+  uint32_t moves; /* the handle's, when it began */
   /* in the order of the blocks */
   uint16_t slot, end_slot;
   uint32_t ref, next /* block in the cursor's direction */, serial, end_serial, releases;
@@ -347,6 +363,11 @@ static inline enum lunar_request lunar_failed_request(const struct lunar* db, ui
   if (sector) *sector = db->failed_sector;
   return (enum lunar_request)db->failed_request;
 }
+
+/* How large the log would have had to be, in sectors, for what returned E_TXN_FULL last, up to the operation that
+ * failed: the rest of the transaction needs more. 0: nothing did since lunar_mount. lunar_statistics.log_bytes is its
+ * size. */
+static inline uint32_t lunar_log_wanted(const struct lunar* db) { return db->log_wanted; }
 
 /* The version of the format that the volume has which lunar_mount has refused with E_VERSION. A program that was built
  * with that version of lunar reads it. */
@@ -410,6 +431,10 @@ LUNAR_MUST_CHECK int lunar_update(struct lunar_table* table, const struct lunar_
                                   const struct lunar_value* value);
 /* Removes a row. E_NOT_FOUND, E_INVALID (as lunar_get), E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_remove(struct lunar_table* table, const struct lunar_value* key);
+/* Removes all rows, wholly or not at all, also on a full device. It reads each block's header and each page of the
+ * indexes. Its blocks are available after the next checkpoint. E_TXN_FULL (the log must hold the pages of the
+ * allocation map twice: 4 MiB of log are enough for about 10 GB of rows in blocks of 64 KiB), E_NO_TABLE. */
+LUNAR_MUST_CHECK int lunar_truncate(struct lunar_table* table);
 /* Sets *rows to the number of rows. E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_count(struct lunar_table* table, uint64_t* rows);
 
@@ -437,9 +462,17 @@ LUNAR_MUST_CHECK int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar
 /* Reads the next row as lunar_get does; E_NOT_FOUND after the last. E_BUFFER: the row is larger than row_bytes, and the
  * cursor stays before it. Between two calls rows may be inserted, changed and removed, also the one just read. In the
  * order of keys, each row that exists all the time is read once. In the order of blocks, a row that an update moves may
- * be missed or read twice, and rows inserted after the opening are not read. E_NO_TABLE. */
+ * be missed or read twice, and rows inserted after the opening are mostly not read. E_NO_TABLE, E_MOVED (rows moved to
+ * make room on a nearly full device: see lunar_cursor_close). */
 LUNAR_MUST_CHECK int lunar_cursor_next(struct lunar_cursor* cursor, void* row, size_t row_bytes,
                                        struct lunar_value* values);
+
+/* Ends the use of an opened cursor that has not reached its end. As long as a cursor is in use that reads rows in the
+ * order of blocks, or by a secondary index with hashing, no rows are moved to make room for others (see lunar_compact).
+ * One that is given up without this call has the effect that the space of deleted rows comes back only when the device
+ * is nearly full; then rows move after all, and lunar_cursor_next of such cursors returns E_MOVED. lunar_reset and
+ * lunar_finalize close the cursor of their statement. */
+void lunar_cursor_close(struct lunar_cursor* cursor);
 
 /* Makes an index of a column (its number from 0). kind: enum lunar_index. The name must differ from all tables and
  * indexes of the volume, and the index counts as a table in config.tables_max. Every insertion, update and removal
@@ -478,6 +511,17 @@ LUNAR_MUST_CHECK int lunar_index_list(struct lunar_table* table, uint8_t* at, st
  * anything but one value). */
 LUNAR_MUST_CHECK int lunar_index_cursor(struct lunar_cursor* cursor, struct lunar_table* table, const char* name,
                                         const struct lunar_value* from, const struct lunar_value* to, int descending);
+
+/* Makes room in idle time: moves up to so many rows out of blocks of which at least a quarter is dead, and *moved
+ * becomes their number; fewer than rows: no more such block, or no room for it. A block is free when its last row has
+ * moved.
+ *
+ * Nothing depends on this call. Every change of a table of which an eighth is dead moves up to four rows by itself, of
+ * at most four times its bytes together or one row; a change within a transaction does so at the next lunar_begin; and
+ * where there is no free block for an insertion or update, it empties up to four blocks of any table. Ring tables need
+ * none of it. While a cursor is in use that depends on the places of rows, nothing is moved (see lunar_cursor_close).
+ * lunar_stat reports dead_bytes. E_TXN (in a transaction). */
+LUNAR_MUST_CHECK int lunar_compact(struct lunar* db, uint32_t rows, uint32_t* moved);
 
 /* Begins a transaction: everything up to lunar_commit happens wholly or not at all. This may write a checkpoint.
  *
@@ -565,7 +609,10 @@ struct lunar_statistics {
   uint32_t sector_bytes, block_bytes_min, block_bytes_max, chunk_bytes;
   uint64_t super_bytes, root_bytes, meta_bytes, map_bytes, log_bytes, data_bytes; /* the zones */
   uint32_t chunks_free, chunks_used;
-  uint64_t free_bytes; /* in free chunks; free blocks of used chunks are not counted */
+  uint64_t free_bytes;       /* in free chunks; a part waits for the next checkpoint */
+  uint64_t live_bytes;       /* of the tables' blocks, without what is dead */
+  uint64_t dead_bytes;       /* in these blocks, of deleted rows: see lunar_compact */
+  uint64_t fragmented_bytes; /* the rest of the chunks in use: indexes, and free blocks between others */
   uint32_t tables /* and secondary indexes */, tables_max;
   uint32_t frames, frames_dirty, frames_pinned;
   uint32_t stage_bytes, stage_bytes_used; /* where groups are collected */
@@ -578,7 +625,7 @@ struct lunar_statistics {
   uint8_t mode; /* enum lunar_mode */
 };
 
-/* Reads the root table and changes nothing. */
+/* Reads the root table and the tables' metadata pages, and changes nothing. */
 LUNAR_MUST_CHECK int lunar_stat(struct lunar* db, struct lunar_statistics* stat);
 
 /* Returns the error's text, without a final full stop. */

@@ -101,15 +101,29 @@ void show_statistics(Session& session, const Arguments&) {
   lunar_statistics stat{};
   if (const int error = lunar_stat(session.volume().handle(), &stat)) throw Failure(session.volume().explain(error));
   const auto row = [](const char* name, auto value) { return Arguments{name, fmt::format("{}", value)}; };
-  write_rows(
-      session, {"what", "value"},
-      {row("mode", modes[stat.mode]), row("sector_bytes", stat.sector_bytes),
-       row("block_bytes_min", stat.block_bytes_min), row("block_bytes_max", stat.block_bytes_max),
-       row("log_bytes", stat.log_bytes), row("log_bytes_used", stat.log_bytes_used), row("data_bytes", stat.data_bytes),
-       row("free_bytes", stat.free_bytes), row("tables", stat.tables), row("tables_max", stat.tables_max),
-       row("frames", stat.frames), row("frames_dirty", stat.frames_dirty), row("checkpoints", stat.checkpoints),
-       row("epoch", stat.epoch), row("reads", stat.reads), row("writes", stat.writes), row("flushes", stat.flushes),
-       row("sectors_read", stat.sectors_read), row("sectors_written", stat.sectors_written)});
+  write_rows(session, {"what", "value"},
+             {row("mode", modes[stat.mode]),
+              row("sector_bytes", stat.sector_bytes),
+              row("block_bytes_min", stat.block_bytes_min),
+              row("block_bytes_max", stat.block_bytes_max),
+              row("log_bytes", stat.log_bytes),
+              row("log_bytes_used", stat.log_bytes_used),
+              row("data_bytes", stat.data_bytes),
+              row("live_bytes", stat.live_bytes),
+              row("dead_bytes", stat.dead_bytes),
+              row("free_bytes", stat.free_bytes),
+              row("fragmented_bytes", stat.fragmented_bytes),
+              row("tables", stat.tables),
+              row("tables_max", stat.tables_max),
+              row("frames", stat.frames),
+              row("frames_dirty", stat.frames_dirty),
+              row("checkpoints", stat.checkpoints),
+              row("epoch", stat.epoch),
+              row("reads", stat.reads),
+              row("writes", stat.writes),
+              row("flushes", stat.flushes),
+              row("sectors_read", stat.sectors_read),
+              row("sectors_written", stat.sectors_written)});
 }
 
 void set_mode(Session& session, const Arguments& arguments) {

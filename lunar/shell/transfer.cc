@@ -194,10 +194,14 @@ using WriteRow = std::function<void(const lunar_value* values)>;
 std::uint64_t write_rows(Table& table, const WriteRow& write_row, int& error) {
   std::vector<std::uint8_t> row(row_bytes);
   lunar_value values[LUNAR_COLUMNS_MAX];
-  lunar_cursor cursor;
+  lunar_cursor cursor{};
   Progress progress("written");
   std::uint64_t rows = 0;
   error = lunar_cursor_open(&cursor, &table.table, nullptr, nullptr, 0);
+  struct Close {
+    lunar_cursor& cursor;
+    ~Close() { lunar_cursor_close(&cursor); }
+  } closing{cursor};
   while (error == 0 && (error = lunar_cursor_next(&cursor, row.data(), row.size(), values)) == 0) {
     write_row(values);
     progress.rows(++rows);

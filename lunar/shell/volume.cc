@@ -146,6 +146,9 @@ void Volume::mount() {
 }
 
 std::string Volume::explain(int error) const {
+  if (error == LUNAR_E_TXN_FULL && lunar_log_wanted(&db_) != 0)
+    return fmt::format("{}; up to where it failed it needed {} KiB of log", advice(error),
+                       (std::uint64_t{lunar_log_wanted(&db_)} * db_.config->sector_bytes + 1023) / 1024);
   return advice(error) + (error == LUNAR_E_IO || error == LUNAR_E_FAILED ? device_->failure() : "");
 }
 

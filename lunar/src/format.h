@@ -100,7 +100,8 @@ enum ln_record {
   LN_EXTEND = 8,
   LN_MOVE = 9,
   LN_MOVE_PUT = 10,
-  LN_PATCH_INDEXED = 11 /* of a column with a secondary index */
+  LN_PATCH_INDEXED = 11, /* of a column with a secondary index */
+  LN_TRUNCATE = 12
 };
 
 /* Allocation map: 8 bytes of page header, then an entry per chunk: u8 class (0xff: free), u8 blocks in use, u16
@@ -127,21 +128,23 @@ enum {
   LN_META_FIRST = 16,
   LN_META_LAST = 20,
   LN_META_SECTORS = 24,
-  LN_META_REUSE = 28,
-  LN_META_SERIAL = 32,
-  LN_META_RING_LIMIT = 36,
-  LN_META_RING = 44,    /* and LN_INDEXED */
-  LN_META_BUCKETS = 48, /* hash index */
-  LN_META_SPLIT = 52,   /* the page up to which the last bucket has been split; LN_NONE: wholly */
-  LN_META_SEGMENTS = 56,
+  LN_META_LISTS = 28, /* of blocks with dead bytes, by the quarters of the block that are dead */
+  LN_META_SERIAL = 44,
+  LN_META_RING_LIMIT = 48,
+  LN_META_RING = 56,    /* and LN_INDEXED */
+  LN_META_DEAD = 60,    /* in all blocks, in units of 4 bytes */
+  LN_META_BUCKETS = 68, /* hash index */
+  LN_META_SPLIT = 72,   /* the page up to which the last bucket has been split; LN_NONE: wholly */
+  LN_META_SEGMENTS = 76,
   LN_SEGMENTS = 28,
   LN_META_CREATION = LN_META_SEGMENTS + 4 * LN_SEGMENTS, /* distinguishes tables that had the same number; 0: dropped */
   LN_META_INDEXES = LN_META_CREATION + 4,                /* secondary indexes: number + 1 of each, 0: no more */
   LN_META_END = LN_META_INDEXES + 2 * LUNAR_INDEXES_MAX,
   LN_META_TABLE = 20,     /* of a secondary index, which has no columns and no blocks: the table's number */
-  LN_META_TREE_ROOT = 48, /* tree index: refs of one page each */
-  LN_META_TREE_HEIGHT = 52
+  LN_META_TREE_ROOT = 68, /* tree index: refs of one page each */
+  LN_META_TREE_HEIGHT = 72
 };
+enum { LN_LISTS = 4 };
 enum { LN_OPEN_SECTORS = 8 }; /* in the slot of OPEN and EXTEND: from this bit on the block's sectors */
 enum { LN_INDEXED = 0x80 };   /* the table has secondary indexes: a build without them does not open it */
 enum { LN_SCHEMA_COLUMNS = 8, LN_SCHEMA_COLUMN = LUNAR_NAME_MAX + 3 };
@@ -161,6 +164,7 @@ enum {
   LN_BLOCK_REUSE = 28,
   LN_BLOCK_SERIAL = 32,
   LN_BLOCK_STAMP = 36,
+  LN_BLOCK_DEAD = 38, /* bytes of rooms that no row has, in units of 4; a ring table does not count them */
   LN_BLOCK_REUSE_BACK = 40,
   LN_BLOCK_HEADER = 44,
   LN_SLOT_PAGE_HEADER = 8,
@@ -247,11 +251,12 @@ LN_FOLLOWS(LN_META_ROWS, LN_META_COLUMNS, 1);
 LN_FOLLOWS(LN_META_FIRST, LN_META_ROWS, 8);
 LN_FOLLOWS(LN_META_LAST, LN_META_FIRST, 4);
 LN_FOLLOWS(LN_META_SECTORS, LN_META_LAST, 4);
-LN_FOLLOWS(LN_META_REUSE, LN_META_SECTORS, 4);
-LN_FOLLOWS(LN_META_SERIAL, LN_META_REUSE, 4);
+LN_FOLLOWS(LN_META_LISTS, LN_META_SECTORS, 4);
+LN_FOLLOWS(LN_META_SERIAL, LN_META_LISTS, 4 * LN_LISTS);
 LN_FOLLOWS(LN_META_RING_LIMIT, LN_META_SERIAL, 4);
 LN_FOLLOWS(LN_META_RING, LN_META_RING_LIMIT, 8);
-LN_FOLLOWS(LN_META_BUCKETS, LN_META_RING, 4);
+LN_FOLLOWS(LN_META_DEAD, LN_META_RING, 4);
+LN_FOLLOWS(LN_META_BUCKETS, LN_META_DEAD, 8);
 LN_FOLLOWS(LN_META_SPLIT, LN_META_BUCKETS, 4);
 LN_FOLLOWS(LN_META_SEGMENTS, LN_META_SPLIT, 4);
 LN_FOLLOWS(LN_META_CREATION, LN_META_SEGMENTS, 4 * LN_SEGMENTS);
@@ -277,7 +282,8 @@ LN_FOLLOWS(LN_BLOCK_FROM, LN_BLOCK_FREE, 2);
 LN_FOLLOWS(LN_BLOCK_REUSE, LN_BLOCK_FROM, 2);
 LN_FOLLOWS(LN_BLOCK_SERIAL, LN_BLOCK_REUSE, 4);
 LN_FOLLOWS(LN_BLOCK_STAMP, LN_BLOCK_SERIAL, 4);
-LN_FOLLOWS(LN_BLOCK_REUSE_BACK, LN_BLOCK_STAMP, 4);
+LN_FOLLOWS(LN_BLOCK_DEAD, LN_BLOCK_STAMP, 2);
+LN_FOLLOWS(LN_BLOCK_REUSE_BACK, LN_BLOCK_DEAD, 2);
 LN_FOLLOWS(LN_BLOCK_HEADER, LN_BLOCK_REUSE_BACK, 4);
 _Static_assert(LN_BLOCK_HEADER == 44 && LN_SLOT_PAGE_HEADER == 8 && LN_ROW_HEADER == 4, "where slots and rows begin");
 

@@ -23,6 +23,12 @@
 #ifndef LUNAR_WITH_CACHE
 #define LUNAR_WITH_CACHE 1 /* cache.c: rows that were read by their keys, in separate RAM */
 #endif
+#ifndef LUNAR_WITH_TRUNCATE
+#define LUNAR_WITH_TRUNCATE 1 /* all rows of a table go at once */
+#endif
+#ifndef LUNAR_WITH_COMPACT
+#define LUNAR_WITH_COMPACT 1 /* of reclaim.c: space of deleted rows comes back in idle time, too */
+#endif
 #ifndef LUNAR_WITH_CHECK
 #define LUNAR_WITH_CHECK 1 /* check.c: the whole volume verified */
 #endif

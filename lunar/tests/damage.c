@@ -279,19 +279,19 @@ static void free_count(struct lunar* db) {
   set16(db, last_block(db), LN_BLOCK_FREE, get16(db, last_block(db), LN_BLOCK_FREE) + 1);
 }
 
-static void reuse_none(struct lunar* db) { set32(db, meta(db), LN_META_REUSE, LN_NONE); }
+static void reuse_none(struct lunar* db) { set32(db, meta(db), LN_META_LISTS, LN_NONE); }
 static void reuse_circle(struct lunar* db) {
-  const uint32_t first = get32(db, meta(db), LN_META_REUSE);
+  const uint32_t first = get32(db, meta(db), LN_META_LISTS);
   set32(db, first, LN_BLOCK_REUSE, first);
 }
 static void reuse_full_block(struct lunar* db) {
-  const uint32_t full = block_with(db, 0, 0, 1), first = get32(db, meta(db), LN_META_REUSE);
+  const uint32_t full = block_with(db, 0, 0, 1), first = get32(db, meta(db), LN_META_LISTS);
   uint32_t ref = first_ref(db);
   while (ref != full) ref = get32(db, ref, LN_BLOCK_NEXT);
   set32(db, full, LN_BLOCK_REUSE, get32(db, first, LN_BLOCK_REUSE));
-  set32(db, meta(db), LN_META_REUSE, ref); /* instead of the first: as many as there were */
+  set32(db, meta(db), LN_META_LISTS, ref); /* instead of the first: as many as there were */
 }
-static void reuse_outside(struct lunar* db) { set32(db, meta(db), LN_META_REUSE, 0x0ffffffe); }
+static void reuse_outside(struct lunar* db) { set32(db, meta(db), LN_META_LISTS, 0x0ffffffe); }
 
 static void sectors(struct lunar* db) {
   set32(db, meta(db), LN_META_SECTORS, get32(db, meta(db), LN_META_SECTORS) + 1);

@@ -87,6 +87,7 @@ const std::vector<Call>& calls() {
       {"lunar_get", true, [](lunar&, lunar_table& table) { return lunar_get(&table, &key, row, sizeof row, values); }},
       {"lunar_update", true, [](lunar&, lunar_table& table) { return lunar_update(&table, &key, 2, &number); }},
       {"lunar_remove", true, [](lunar&, lunar_table& table) { return lunar_remove(&table, &key); }},
+      {"lunar_truncate", true, [](lunar&, lunar_table& table) { return lunar_truncate(&table); }},
       {"lunar_count", true,
        [](lunar&, lunar_table& table) {
          std::uint64_t rows = 0;
@@ -124,6 +125,11 @@ const std::vector<Call>& calls() {
       {"lunar_sync", false, [](lunar& db, lunar_table&) { return lunar_sync(&db); }},
       {"lunar_write_out", false, [](lunar& db, lunar_table&) { return lunar_write_out(&db); }},
       {"lunar_checkpoint", false, [](lunar& db, lunar_table&) { return lunar_checkpoint(&db); }},
+      {"lunar_compact", false,
+       [](lunar& db, lunar_table&) {
+         std::uint32_t moved;
+         return lunar_compact(&db, 1, &moved);
+       }},
       {"lunar_check", true,
        [](lunar& db, lunar_table&) {
          lunar_findings found;
@@ -345,9 +351,10 @@ void table_was_dropped() {
   for (const auto& call : calls()) {
     auto world = world_for(call);
     ASSERT_EQ(lunar_table_drop(&world->db, "rows"), 0);
-    static const std::set<std::string> of_a_table = {
-        "lunar_table_schema", "lunar_insert",     "lunar_get",         "lunar_update",     "lunar_remove",
-        "lunar_count",        "lunar_cache_open", "lunar_cursor_next", "lunar_index_list", "lunar_index_cursor"};
+    static const std::set<std::string> of_a_table = {"lunar_table_schema", "lunar_insert",      "lunar_get",
+                                                     "lunar_update",       "lunar_remove",      "lunar_count",
+                                                     "lunar_truncate",     "lunar_cache_open",  "lunar_cursor_next",
+                                                     "lunar_index_list",   "lunar_index_cursor"};
     if (!of_a_table.count(call.function)) continue;
     EXPECT_EQ(provoked(call.function, "LUNAR_E_NO_TABLE", call.make(world->db, world->table)), LUNAR_E_NO_TABLE)
         << call.function;
@@ -487,6 +494,24 @@ void no_room() {
   PROVOKE(LUNAR_E_FULL, lunar_update, &world->table, &k, 1, &v);
 }
 
+// On a full device rows move although a cursor is in use.
+void rows_move() {
+  World world({.mode = LUNAR_MODE_DATA, .sectors = 4096}, 1);
+  const std::string small(60, 'x'), large(700, 'y');
+  for (std::int64_t key = 0; key < 3000; ++key) ASSERT_EQ(insert(world, key, small), 0);
+  char row[4096];
+  lunar_value values[3];
+  lunar_cursor cursor;
+  ASSERT_EQ(lunar_cursor_open(&cursor, &world.table, nullptr, nullptr, 0), 0);
+  ASSERT_EQ(lunar_cursor_next(&cursor, row, sizeof row, values), 0);
+  for (std::int64_t key = 0; key < 3000; key += 2) {
+    const lunar_value k = integer(key);
+    ASSERT_EQ(lunar_remove(&world.table, &k), 0);
+  }
+  for (std::int64_t key = 10'000; insert(world, key, large) == 0; ++key) continue;
+  PROVOKE(LUNAR_E_MOVED, lunar_cursor_next, &cursor, row, sizeof row, values);
+}
+
 // A row whose key does not fit into the tree is not inserted in part, even in a mode without rollback.
 void no_height() {
   for (const lunar_mode mode : {LUNAR_MODE_NONE, LUNAR_MODE_DATA}) {
@@ -538,6 +563,7 @@ void transaction_is_too_large() {
       {"lunar_table_create", [&](World& world) { return lunar_table_create(&world.db, "new", &schema); }},
       {"lunar_table_drop", [&](World& world) { return lunar_table_drop(&world.db, "rows"); }},
       {"lunar_index_drop", [&](World& world) { return lunar_index_drop(&world.db, "tree by number"); }},
+      {"lunar_truncate", [&](World& world) { return lunar_truncate(&world.table); }},
   };
   for (const auto& [function, call] : last) {
     const auto after_updates = [&](int count) {
@@ -570,6 +596,8 @@ void transactions() {
   PROVOKE(LUNAR_E_TXN, lunar_sync, db);
   PROVOKE(LUNAR_E_TXN, lunar_write_out, db);
   PROVOKE(LUNAR_E_TXN, lunar_checkpoint, db);
+  std::uint32_t moved;
+  PROVOKE(LUNAR_E_TXN, lunar_compact, db, 1, &moved);
   PROVOKE(LUNAR_E_TXN, lunar_check, db, &found);
 }
 
@@ -693,6 +721,7 @@ TEST(DocumentedErrors, are_provoked_each) {
   indexes();
   no_room();
   no_height();
+  rows_move();
   transaction_is_too_large();
   transactions();
   sql();
@@ -740,9 +769,9 @@ TEST(Pages, that_have_a_right_checksum_and_an_impossible_number_are_damaged) {
 
 TEST(DocumentedErrors, have_texts_each_its_own) {
   std::set<std::string> texts;
-  for (int error = 0; error >= LUNAR_E_INDEX_FULL; --error) texts.insert(lunar_error_text(error));
-  EXPECT_EQ(texts.size(), static_cast<std::size_t>(1 - LUNAR_E_INDEX_FULL));
-  EXPECT_STREQ(lunar_error_text(LUNAR_E_INDEX_FULL - 1), "unknown error");
+  for (int error = 0; error >= LUNAR_E_MOVED; --error) texts.insert(lunar_error_text(error));
+  EXPECT_EQ(texts.size(), static_cast<std::size_t>(1 - LUNAR_E_MOVED));
+  EXPECT_STREQ(lunar_error_text(LUNAR_E_MOVED - 1), "unknown error");
   EXPECT_STREQ(lunar_error_text(1), lunar_error_text(0));
 }
 

@@ -155,6 +155,13 @@ std::vector<Kind> kinds() {
   all.push_back(large("SQL: metadata", with(metadata, 0, 0, true), 2));
   all.push_back(default_volume("SQL: full, 8 MB", 0));
   all.push_back(default_volume("SQL: full, 8 MB, 2 MB log", 2 << 20));
+  for (Options options : {full, data, metadata}) {
+    options.statements = options.truncations = true, options.secondary = options.mode == LUNAR_MODE_METADATA ? 0 : 2;
+    all.push_back(large(options.mode == LUNAR_MODE_FULL   ? "truncations: full, secondary"
+                        : options.mode == LUNAR_MODE_DATA ? "truncations: data, secondary"
+                                                          : "truncations: metadata",
+                        options, 1));
+  }
   return all;
 }
 

@@ -263,6 +263,26 @@ class Sparse {
 
 // Block references had 28 bits: above 128 GiB the default format reported that the device is too small. The largest
 // device, of 2 TiB, takes 0.7 GB of memory for its map.
+// The formula is in lunar.h, at config.log_bytes.
+TEST(LogZone, has_the_size_of_its_formula_from_64_KB_to_64_GB) {
+  for (std::uint32_t sectors = 128; sectors <= 1U << 27; sectors *= 2)
+    for (const std::uint32_t count : {sectors, sectors + sectors / 3}) {
+      std::uint32_t log = std::max(std::max(count / 32, std::min(128U, count / 8)), 64U);
+      log = std::min(log, 8192U);
+      std::uint32_t unit = 128;
+      while (unit > 8 && unit * 16 > log) unit /= 2;
+      Sparse device(count);
+      ASSERT_TRUE(device.there());
+      ASSERT_EQ(lunar_format(&device.config), 0);
+      lunar db{};
+      lunar_statistics stat{};
+      ASSERT_EQ(lunar_mount(&db, &device.config), 0);
+      ASSERT_EQ(lunar_stat(&db, &stat), 0);
+      EXPECT_EQ(stat.log_bytes, log / unit * unit * 512) << count;
+      ASSERT_EQ(lunar_unmount(&db), 0);
+    }
+}
+
 TEST(LargeDevices, are_formatted_filled_to_their_end_and_checked) {
   for (const std::uint32_t sectors : {1U << 29, one_in(2) == 1 ? UINT32_MAX : 1U << 30}) {
     Sparse device(sectors);

@@ -67,7 +67,7 @@ lunar_mutant(metadata_without_images pages/frames.c "if (kind >= LN_BLOCK) f->fl
 lunar_mutant(runs_over_what_is_staged pages/log.c "db->stage_used ? 1 : db->stage_bytes" "db->stage_bytes")
 lunar_mutant(runs_of_one_content pages/log.c
   "memcpy(db->stage + i * sector_bytes(db), next->bytes" "memcpy(db->stage + i * sector_bytes(db), f->bytes")
-lunar_mutant(runs_take_clean_neighbours pages/log.c "return f && f->flags & LN_DIRTY && (!only" "return f && (!only")
+lunar_mutant(runs_take_clean_neighbours pages/log.c "return f && f->flags & LN_DIRTY && !(f->flags" "return f && !(f->flags")
 lunar_mutant(indexes_made_before_a_checkpoint_only tables/secondary.c "return error ? error : ln_checkpoint(db);" "return error;")
 lunar_mutant(updates_again_without_their_indexes tables/redo.c "if (r->type == LN_PATCH_INDEXED) LN_TRY(" "if (0) LN_TRY(")
 lunar_mutant(rows_again_without_their_indexes tables/redo.c "error = redo_index_insert(&table, from, &row);" "error = 0;")
@@ -157,6 +157,36 @@ lunar_growth_mutant(a_page_keeps_each_key_whole index/tree.c "    prefix = longe
 lunar_mutant_of(Trees a_cursor_goes_on_in_a_block_that_is_gone api/cursor.c "if (used <= 0) return used;" "(void)used;" --gtest_filter=*Cursors*)
 lunar_growth_mutant(a_cursor_walks_to_its_next_block api/cursor.c "there = is_block(c, c->next, &block);" "there = 0;" Cursor*)
 
+# The space of deleted rows.
+add_library(lunar-Space OBJECT space_test.cc)
+target_link_libraries(lunar-Space PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+function(lunar_space_mutant name file old new)
+  lunar_mutant_of(Space ${name} ${file} "${old}" "${new}" --gtest_filter=Sparse.*:Transactions.*:Of/Space.*/7)
+endfunction()
+lunar_space_mutant(rows_move_below_a_cursor api/reclaim.c "if (db->scans && (row_bytes == 0 || !is_short(db))) return 0;" "")
+lunar_space_mutant(a_cursor_is_not_told_of_moves api/reclaim.c "if (db->scans) db->moves++;" "")
+lunar_space_mutant(a_closed_cursor_stays_in_use api/cursor.c "if (db->scans) db->scans--;" "")
+lunar_space_mutant(transactions_owe_nothing api/transactions.c "LN_TRY(ln_reclaim_owed(db));" "")
+lunar_space_mutant(no_block_for_other_tables api/reclaim.c "failed = reclaim_block(db);" "failed = 0;")
+lunar_space_mutant(a_sparse_block_is_freed_with_its_rows api/reclaim.c "return ln_row_store(&row, meta, &key);"
+  "return ln_row_remove(table, meta, row.old);")
+lunar_space_mutant(reused_slots_stay_dead space/blocks.c "count_dead(db, meta, header, -(int32_t)units);" "")
+lunar_space_mutant(a_block_stays_in_its_list space/blocks.c "LN_TRY(move_to_list(db, meta, place.ref, list, list_now));" "")
+lunar_space_mutant(a_freed_block_stays_in_its_list space/blocks.c "LN_TRY(move_to_list(db, meta, ref, list, NO_LIST));" "")
+lunar_mutant(a_move_loses_its_row api/reclaim.c "return ln_row_store(&row, meta, &key);"
+  "return ln_row_remove(table, meta, row.old);") # the campaign of cuts has moves
+
+# Pages that checkpoints leave in the buffer.
+add_library(lunar-Wear OBJECT wear_test.cc)
+target_compile_definitions(lunar-Wear PRIVATE LUNAR_README="${CMAKE_CURRENT_SOURCE_DIR}/../README.md")
+target_link_libraries(lunar-Wear PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+lunar_mutant_of(Wear pages_go_in_place_at_every_checkpoint pages/log.c "const int none = db->mode" "const int none = 1 || db->mode"
+  --gtest_filter=Of/Wear.*/6)
+lunar_mutant(kept_pages_are_logged_once pages/log.c "if (f->flags & LN_DIRTY && !logged" "if (!(f->flags & LN_KEPT) && f->flags & LN_DIRTY && !logged")
+lunar_mutant(kept_pages_are_put_back_to_what_came_later recovery/recover.c
+  "LN_TRY(put_back(db, found->before));\n  const int there = begin_at(db, found->base, &db->series, &group, 1);"
+  "const int there = begin_at(db, found->base, &db->series, &group, 1);\n  LN_TRY(put_back(db, found->before));")
+
 # Mutants that only one place of a cut reveals. 10,000 cuts of the campaign include it.
 add_library(lunar-EveryCut OBJECT cut_campaign.cc every_cut.cc world.cc)
 target_link_libraries(lunar-EveryCut PRIVATE lunar_emubd edgejoule_flags)
@@ -175,9 +205,16 @@ lunar_every_cut_mutant(groups_within_a_transaction_count_as_its_end pages/log.c
 lunar_every_cut_mutant(sequence_unchecked recovery/recover.c "group->sequence != series->sequence + 1 ||" "0 ||")
 lunar_every_cut_mutant(checkpoint_before_its_images pages/log.c
   "LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));\n" "LN_TRY(ln_write_in_place(db, 0));\n")
-# Of the cuts during a recovery, one in some thousands reveals this mutant.
-lunar_every_cut_mutant(lost_groups_before_those_of_a_recovery recovery/recover.c
-  "(beyond && next.epoch" "(beyond < 0 && next.epoch" "recoveries: full")
+# Of the cuts during a recovery, one in 50,000 reveals this mutant: the seed is that of a world that has one.
+lunar_mutant_of(EveryCut lost_groups_before_those_of_a_recovery recovery/recover.c
+  "(beyond && next.epoch" "(beyond < 0 && next.epoch" 10000 1000023 "recoveries: data")
+lunar_every_cut_mutant(a_truncation_forgets_an_index tables/tables.c "LN_TRY(ln_secondary_each(db, number, clear_index));" ""
+  "truncations")
+lunar_every_cut_mutant(a_truncation_is_not_repeated tables/redo.c "return ln_table_redo_truncate(db, record->table);" "return 0;"
+  "truncations")
+# A checkpoint of a recovery that was cut off is completed by remains of the one before.
+lunar_mutant_of(EveryCut recovery_goes_on_with_the_frames_it_has recovery/recover.c
+  "  ln_forget_all(db);\n  LN_TRY(replay(db, 1));" "  LN_TRY(replay(db, 1));" 1000 22000013 "SQL: full, secondary")
 lunar_mutant(torn_groups_made_whole recovery/recover.c "LN_TRY(ln_sectors_write(db, at, db->stage, 1));" ""
   --gtest_filter=CheckpointPowerCuts.*)
 

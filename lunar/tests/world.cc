@@ -290,7 +290,16 @@ int World::insert_rows() {
 }
 
 // Changes the rows of a range of keys or, at times, those with a number through its index.
+int World::remove_all() {
+  did = "truncation";
+  State after = now;
+  std::erase_if(after, [](const auto& row) { return row.first >= 0; });
+  const int error = run("DELETE FROM rows", {});
+  return no_room(error) ? 0 : acknowledged(error, after);
+}
+
 int World::statement() {
+  if (options_.truncations && random(6) == 0) return remove_all();
   did = "statement";
   const std::uint32_t kind = random(10);
   if (kind < 3) return insert_rows();

@@ -46,6 +46,7 @@ struct Options {
   std::uint32_t first_rows = 0;  // rows before the first step
   std::uint32_t spills_max = 0;  // not 0: a third of the steps are transactions of 2 to this many spills
   bool statements = false;       // half of the steps are SQL statements that change many rows
+  bool truncations = false;      // and some of these remove all rows
 };
 
 struct Setting {
@@ -106,6 +107,7 @@ class World {
   int long_transaction();
   int transaction_while(const std::function<bool()>& goes_on);
   int statement();
+  int remove_all();
   int run(const std::string& sql, const std::vector<lunar_value>& parameters);
   int insert_rows();
   void insert_first_rows();

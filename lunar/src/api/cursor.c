@@ -188,6 +188,7 @@ static int seek_key(struct lunar_cursor* c, struct ln_key* key, struct ln_place*
 static int next(struct lunar_cursor* c, void* row, size_t row_bytes, struct lunar_value* values) {
   struct ln_place place = {LN_NONE, 0};
   if (c->ended) return LUNAR_E_NOT_FOUND;
+  if (c->scans && c->moves != c->table->db->moves) return LUNAR_E_MOVED;
 #if LUNAR_WITH_SECONDARY
   if (c->index_creation) return ln_secondary_next(c, row, row_bytes, values);
 #endif
@@ -204,7 +205,10 @@ static int next(struct lunar_cursor* c, void* row, size_t row_bytes, struct luna
     return 0;
   }
 #endif
-  if (!c->started) LN_TRY(begin_blocks(c));
+  if (!c->started) {
+    LN_TRY(begin_blocks(c));
+    ln_scan_begin(c);
+  }
   c->started = 1;
   LN_TRY(seek_slot(c, &place));
   LN_TRY(ln_row_get(c->table, place, row, row_bytes, values));
@@ -231,11 +235,37 @@ int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar_table* table, co
   return 0;
 }
 
+/* The places of rows matter to the cursor: no row moves to make room before it ends. */
+void ln_scan_begin(struct lunar_cursor* c) {
+  LUNAR_ASSERT(!c->scans);
+  c->scans = 1;
+  c->moves = c->table->db->moves;
+  c->table->db->scans++;
+}
+
+static void scan_end(struct lunar_cursor* c) {
+  if (!c->scans) return;
+  struct lunar* db = c->table->db;
+  if (db->scans) db->scans--; /* 0: the volume was mounted anew */
+  c->scans = 0;
+}
+
 int lunar_cursor_next(struct lunar_cursor* cursor, void* row, size_t row_bytes, struct lunar_value* values) {
   LUNAR_ASSERT(cursor && cursor->table && values && (row || row_bytes == 0));
   struct lunar* db = cursor->table->db;
   LN_TRY(ln_enter(db));
-  return ln_leave(db, next(cursor, row, row_bytes, values));
+  const int error = next(cursor, row, row_bytes, values);
+  if (cursor->ended) scan_end(cursor);
+  return ln_leave(db, error);
+}
+
+void lunar_cursor_close(struct lunar_cursor* cursor) {
+  LUNAR_ASSERT(cursor);
+  cursor->ended = 1;
+  if (!cursor->scans || !cursor->table->db->config) return;
+  const int error = ln_lock(cursor->table->db); /* also of a handle that has failed */
+  scan_end(cursor);
+  (void)ln_leave(cursor->table->db, error);
 }
 
 #endif

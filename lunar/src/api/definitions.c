@@ -20,9 +20,10 @@ static int table_of(struct lunar* db, const char* name, uint16_t* number) {
 int lunar_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema) {
   LUNAR_ASSERT(name && schema);
   LN_TRY(ln_enter(db));
-  int freed = db->freed, error;
+  struct ln_attempts attempts = {.freed = db->freed};
+  int error;
   do error = ln_table_create(db, name, schema);
-  while (ln_retry_after_checkpoint(db, &error, &freed));
+  while (ln_retry(db, &error, &attempts));
   return ln_finish_change(db, error);
 }
 
@@ -37,6 +38,28 @@ int lunar_table_drop(struct lunar* db, const char* name) {
   LN_TRY(ln_enter(db));
   return ln_finish_change(db, table_drop(db, name));
 }
+
+#if LUNAR_WITH_TRUNCATE
+static int truncate(const struct lunar_table* table) {
+  struct lunar* db = table->db;
+  struct lunar_frame* meta;
+  const struct ln_record_header record = {.type = LN_TRUNCATE, .table = table->number};
+  LN_TRY(ln_table_meta(table, &meta));
+  ln_put(meta);
+  LN_TRY(ln_make_room(db, 1));
+  db->changing = 1;
+  LN_TRY(ln_table_redo_truncate(db, table->number));
+  LN_TRY(ln_log(db, &record, NULL, NULL));
+  ln_extents_follow(db, &db->series, &record);
+  return 0;
+}
+
+int lunar_truncate(struct lunar_table* table) {
+  LUNAR_ASSERT(table);
+  LN_TRY(ln_enter(table->db));
+  return ln_finish_change(table->db, truncate(table));
+}
+#endif
 
 static int table_open(struct lunar* db, const char* name, struct lunar_table* table) {
   uint16_t number;

@@ -108,9 +108,12 @@ static int update(const struct lunar_table* table, const struct lunar_value* key
 int lunar_insert(struct lunar_table* table, const struct lunar_value* values) {
   LUNAR_ASSERT(table && values);
   LN_TRY(ln_enter(table->db));
-  int freed = table->db->freed, error;
-  do error = insert(table, values);
-  while (ln_retry_after_checkpoint(table->db, &error, &freed));
+  int error = ln_reclaim_some(table, ln_row_bytes(table, values));
+  struct ln_attempts attempts = {.freed = table->db->freed};
+  if (!error) {
+    do error = insert(table, values);
+    while (ln_retry(table->db, &error, &attempts));
+  }
   return ln_finish_change(table->db, error);
 }
 
@@ -125,19 +128,23 @@ int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8
                  const struct lunar_value* value) {
   LUNAR_ASSERT(table && key && value);
   LN_TRY(ln_enter(table->db));
-  int freed = table->db->freed, error;
-  do error = update(table, key, column, value);
-  while (ln_retry_after_checkpoint(table->db, &error, &freed));
+  int error = ln_reclaim_some(table, value->bytes);
+  struct ln_attempts attempts = {.freed = table->db->freed};
+  if (!error) {
+    do error = update(table, key, column, value);
+    while (ln_retry(table->db, &error, &attempts));
+  }
   return ln_finish_change(table->db, error);
 }
 
 int lunar_remove(struct lunar_table* table, const struct lunar_value* key) {
   LUNAR_ASSERT(table && key);
   LN_TRY(ln_enter(table->db));
-  int error = remove_row(table, key);
+  int error = ln_reclaim_some(table, 0);
+  if (!error) error = remove_row(table, key);
 #if LUNAR_WITH_SECONDARY
-  int freed = 0;
-  if (ln_retry_after_checkpoint(table->db, &error, &freed)) error = remove_row(table, key);
+  struct ln_attempts attempts = {.freed = 0};
+  if (ln_retry(table->db, &error, &attempts)) error = remove_row(table, key);
 #endif
   return ln_finish_change(table->db, error);
 }

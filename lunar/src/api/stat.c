@@ -3,12 +3,22 @@
 
 #if LUNAR_WITH_STAT
 
-static int tables_count(struct lunar* db, uint32_t* tables) {
+/* Of every table and secondary index; these have no blocks. */
+static int tables_sum(struct lunar* db, uint32_t* tables, uint64_t* bytes, uint64_t* dead) {
   const uint32_t per_page = (db->config->sector_bytes - LN_ROOT_HEADER) / LN_ROOT_ENTRY;
   for (uint32_t number = 0; number < db->geometry.tables_max; number++) {
     struct lunar_frame* frame;
     LN_TRY(ln_page(db, db->geometry.root_at + number / per_page, LN_ROOT, &frame));
-    *tables += frame->bytes[LN_ROOT_HEADER + LN_ROOT_ENTRY * (number % per_page)] != 0;
+    const int there = frame->bytes[LN_ROOT_HEADER + LN_ROOT_ENTRY * (number % per_page)] != 0;
+    ln_put(frame);
+    if (!there) continue;
+    LN_TRY(ln_meta(db, (uint16_t)number, &frame));
+    const uint8_t* m = frame->bytes;
+    ++*tables;
+    if (m[LN_META_COLUMNS]) {
+      *bytes += (uint64_t)ln_get32(m + LN_META_SECTORS) * db->config->sector_bytes;
+      *dead += 4 * ln_get64(m + LN_META_DEAD);
+    }
     ln_put(frame);
   }
   return 0;
@@ -27,7 +37,8 @@ static int fill(struct lunar* db, struct lunar_statistics* stat) {
   const struct lunar_geometry* g = &db->geometry;
   const uint32_t sector_bytes = db->config->sector_bytes, chunk_bytes = g->chunk_sectors * sector_bytes;
   uint32_t tables = 0;
-  LN_TRY(tables_count(db, &tables)); /* first, so that its reads are counted */
+  uint64_t bytes = 0, dead = 0;
+  LN_TRY(tables_sum(db, &tables, &bytes, &dead)); /* first, so that its reads are counted */
   *stat = (struct lunar_statistics){
       .sector_bytes = sector_bytes,
       .block_bytes_min = ln_class_sectors(db, 0) * sector_bytes,
@@ -36,6 +47,9 @@ static int fill(struct lunar* db, struct lunar_statistics* stat) {
       .chunks_free = db->chunks_free,
       .chunks_used = g->chunk_count - db->chunks_free,
       .free_bytes = (uint64_t)db->chunks_free * chunk_bytes,
+      .live_bytes = bytes - dead,
+      .dead_bytes = dead,
+      .fragmented_bytes = (uint64_t)(g->chunk_count - db->chunks_free) * chunk_bytes - bytes,
       .tables = tables,
       .tables_max = g->tables_max,
       .frames = db->frame_count,

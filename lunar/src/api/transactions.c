@@ -4,6 +4,7 @@
 static int begin(struct lunar* db) {
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
   if (db->mode == LUNAR_MODE_NONE) return LUNAR_E_UNSUPPORTED;
+  LN_TRY(ln_reclaim_owed(db));
   LN_TRY(ln_stage_write(db, 0)); /* what was before does not share a group with the transaction */
   LN_TRY(ln_make_room(db, 4));   /* three quarters of what the log can take are left for it */
   db->state = LN_IN_TXN;

@@ -325,7 +325,8 @@ int lunar_mount(struct lunar* db, const struct lunar_config* config) {
 
 static int everything(struct lunar* db) {
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
-  return ln_checkpoint(db);
+  LN_TRY(ln_checkpoint(db));
+  return ln_write_kept(db, db->frames, db->frame_count);
 }
 
 int lunar_checkpoint(struct lunar* db) {
@@ -357,7 +358,7 @@ static int finish(struct lunar* db) {
   if (db->state == LN_BROKEN) return LUNAR_E_FAILED;
   if (db->mode == LUNAR_MODE_NONE) LN_TRY(ln_write_in_place(db, 0));
   db->mode = LUNAR_MODE_FULL; /* from this checkpoint on any mode may go on */
-  LN_TRY(ln_checkpoint(db));
+  LN_TRY(everything(db));
   return ln_device_sync(db);
 }
 

@@ -471,7 +471,23 @@ static int drop_chain(struct lunar* db, uint32_t sector) {
   return 0;
 }
 
-int ln_hash_drop(struct lunar* db, struct lunar_frame* meta) {
+#if LUNAR_WITH_TRUNCATE
+static int empty_again(struct lunar* db, struct lunar_frame* meta) {
+  struct lunar_frame* frame;
+  ln_put32(meta->bytes + LN_META_BUCKETS, 1);
+  split_set(db, meta, LN_NONE);
+  LN_TRY(bucket_page(db, ln_get32(segment_ref(meta, 0)), &frame));
+  ln_put16(frame->bytes + LN_BUCKET_COUNT, 0);
+  ln_put32(frame->bytes + LN_BUCKET_OVERFLOW, LN_NONE);
+  ln_dirty(db, frame);
+  ln_put(frame);
+  return 0;
+}
+#else
+#define empty_again(db, meta) 0
+#endif
+
+int ln_hash_drop(struct lunar* db, struct lunar_frame* meta, int stays) {
   LUNAR_ASSERT(is_meta(meta));
   const uint32_t buckets = buckets_of(meta), chunk = db->geometry.chunk_sectors;
   if (buckets == 0) return LUNAR_E_CORRUPT;
@@ -480,11 +496,11 @@ int ln_hash_drop(struct lunar* db, struct lunar_frame* meta) {
     LN_TRY(bucket_sector(meta, b, &sector));
     LN_TRY(drop_chain(db, sector));
   }
-  for (uint32_t s = 0; s <= segment_of(buckets - 1); s++) {
+  for (uint32_t s = LUNAR_WITH_TRUNCATE && stays ? 1 : 0; s <= segment_of(buckets - 1); s++) {
     const uint32_t ref = ln_get32(segment_ref(meta, s));
     for (uint32_t part = 0; part < segment_sectors(s); part += chunk) LN_TRY(ln_free(db, ref + part));
   }
-  return 0;
+  return LUNAR_WITH_TRUNCATE && stays ? empty_again(db, meta) : 0;
 }
 
 #if LUNAR_WITH_CHECK

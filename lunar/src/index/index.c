@@ -27,8 +27,8 @@ int ln_index_move(struct lunar* db, struct lunar_frame* meta, const struct ln_ke
   return EITHER(ln_tree_move(db, meta, key, from, to), ln_hash_move(db, meta, key->number, from, to));
 }
 
-int ln_index_drop(struct lunar* db, struct lunar_frame* meta) {
-  return EITHER(ln_tree_drop(db, meta), ln_hash_drop(db, meta));
+int ln_index_drop(struct lunar* db, struct lunar_frame* meta, int stays) {
+  return EITHER(ln_tree_drop(db, meta, stays), ln_hash_drop(db, meta, stays));
 }
 
 #endif

@@ -23,7 +23,7 @@ int ln_hash_find(struct lunar* db, struct lunar_frame* meta, uint64_t key, ln_ma
                  struct ln_place* place);
 int ln_hash_insert(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place);
 int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place from, struct ln_place to);
-int ln_hash_drop(struct lunar* db, struct lunar_frame* meta);
+int ln_hash_drop(struct lunar* db, struct lunar_frame* meta, int stays);
 
 #if LUNAR_WITH_TREE
 /* index.c: the primary index of either kind. meta: the table's pinned metadata page. */
@@ -34,8 +34,8 @@ int ln_index_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_
 /* Points the entry of (key, from) to another place; to.ref LN_NONE: removes it. */
 int ln_index_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place from,
                   struct ln_place to);
-int ln_index_drop(struct lunar* db, struct lunar_frame* meta);
-#else /* it is by hashing */
+int ln_index_drop(struct lunar* db, struct lunar_frame* meta, int stays); /* stays: without entries */
+#else                                                                     /* it is by hashing */
 static inline int ln_index_create(struct lunar* db, struct lunar_frame* meta) { return ln_hash_create(db, meta); }
 static inline int ln_index_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key,
                                 ln_matches matches, void* context, struct ln_place* place) {
@@ -49,7 +49,9 @@ static inline int ln_index_move(struct lunar* db, struct lunar_frame* meta, cons
                                 struct ln_place from, struct ln_place to) {
   return ln_hash_move(db, meta, key->number, from, to);
 }
-static inline int ln_index_drop(struct lunar* db, struct lunar_frame* meta) { return ln_hash_drop(db, meta); }
+static inline int ln_index_drop(struct lunar* db, struct lunar_frame* meta, int stays) {
+  return ln_hash_drop(db, meta, stays);
+}
 #endif
 
 #if LUNAR_WITH_SECONDARY
@@ -89,7 +91,7 @@ int ln_tree_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key
 int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place);
 int ln_tree_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place from,
                  struct ln_place to);
-int ln_tree_drop(struct lunar* db, struct lunar_frame* meta);
+int ln_tree_drop(struct lunar* db, struct lunar_frame* meta, int stays);
 /* The entry next to the key in that direction; key becomes the entry's. */
 enum ln_seek { LN_AT_LEAST, LN_MORE, LN_LESS, LN_AT_MOST };
 #if LUNAR_WITH_CURSOR

@@ -502,7 +502,26 @@ int ln_tree_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key
 }
 
 /* From page to page, each inner one when all below it are freed. */
-int ln_tree_drop(struct lunar* db, struct lunar_frame* meta) {
+#if LUNAR_WITH_TRUNCATE
+/* The root becomes the only page. */
+static int empty_again(struct lunar* db, struct lunar_frame* meta, uint32_t level) {
+  struct lunar_frame* frame;
+  const uint32_t root = root_of(meta), size = db->config->sector_bytes;
+  LN_TRY(page_of(db, root, level, &frame));
+  uint8_t* page = frame->bytes;
+  memset(page + LN_TREE_LEVEL, 0, size - LN_TREE_LEVEL);
+  page[LN_TREE_PAYLOAD] = (uint8_t)payload_bytes(page);
+  ln_put16(page + LN_TREE_END, LN_TREE_HEADER);
+  ln_dirty(db, frame);
+  ln_put(frame);
+  root_set(db, meta, root, 1);
+  return 0;
+}
+#else
+#define empty_again(db, meta, level) 0
+#endif
+
+int ln_tree_drop(struct lunar* db, struct lunar_frame* meta, int stays) {
   struct path path = {.refs = {0}};
   LN_TREES_CHANGE(db);
   LN_TRY(height_of(meta, &path.height));
@@ -522,6 +541,7 @@ int ln_tree_drop(struct lunar* db, struct lunar_frame* meta) {
       path.refs[--level] = child;
       path.entries[level] = 0;
     } else {
+      if (LUNAR_WITH_TRUNCATE && stays && level + 1 == path.height) return empty_again(db, meta, level);
       LN_TRY(ln_free(db, path.refs[level++]));
     }
   }

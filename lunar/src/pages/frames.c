@@ -38,7 +38,8 @@ static void frame_check(const struct lunar* db, const struct lunar_frame* f) {
   (void)db, (void)f; /* without assertions */
   LUNAR_ASSERT(ln_is_frame(db, f) && f->pins < UINT8_MAX);
   LUNAR_ASSERT(f->sector != LN_NONE || (f->flags == 0 && f->pins == 0));
-  LUNAR_ASSERT(f->flags & LN_DIRTY || !(f->flags & (LN_PLAIN | LN_ROWS)));
+  LUNAR_ASSERT(f->flags & LN_DIRTY || !(f->flags & (LN_PLAIN | LN_ROWS | LN_KEPT | LN_AGAIN)));
+  LUNAR_ASSERT(!(f->flags & LN_KEPT) || f->flags & LN_LOGGED);
 }
 
 static void drop(struct lunar* db, struct lunar_frame* f) {
@@ -48,8 +49,11 @@ static void drop(struct lunar* db, struct lunar_frame* f) {
   f->pins = 0;
 }
 
+static int has_room(struct lunar* db) { return !ln_dirty_bound(db, 1u, 1u) && ln_buffer_oldest(db); }
+
 static LN_APART int make_room(struct lunar* db) {
-  return !ln_dirty_bound(db, 1u, 1u) && ln_buffer_oldest(db) ? 0 : ln_spill(db);
+  for (uint32_t i = 0; i < db->frame_count && !has_room(db); i++) LN_TRY(ln_write_kept(db, &db->frames[i], 1));
+  return has_room(db) ? 0 : ln_spill(db);
 }
 
 /* After make_room. */
@@ -63,12 +67,18 @@ static int take(struct lunar* db, uint32_t sector, struct lunar_frame** frame) {
   return 0;
 }
 
+/* A kept page is as good as a clean one: it goes in place when its frame is wanted. */
 int ln_ensure_clean(struct lunar* db, uint32_t count) {
-  uint32_t clean = 0;
+  uint32_t clean = 0, kept = 0;
   LUNAR_ASSERT(db->frames_dirty <= db->frame_count);
   if (db->frames_dirty + count + LN_PINS_MAX <= ln_dirty_max(db)) return 0;
-  for (uint32_t i = 0; i < db->frame_count; i++) clean += !db->frames[i].pins && !(db->frames[i].flags & LN_DIRTY);
-  return clean >= count && db->frames_dirty + count <= ln_dirty_max(db) ? 0 : ln_spill(db);
+  for (uint32_t i = 0; i < db->frame_count; i++) {
+    const struct lunar_frame* f = &db->frames[i];
+    if (f->pins) continue;
+    kept += f->flags & LN_KEPT ? 1 : 0;
+    clean += f->flags & LN_KEPT || !(f->flags & LN_DIRTY);
+  }
+  return clean >= count && db->frames_dirty - kept + count <= ln_dirty_max(db) ? 0 : ln_spill(db);
 }
 
 static uint32_t page_sum(const struct lunar* db, const struct lunar_frame* f, const uint8_t* bytes) {
@@ -140,6 +150,7 @@ int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct l
 
 void ln_dirty(struct lunar* db, struct lunar_frame* frame) {
   LUNAR_ASSERT(frame->sector == LN_NONE || frame->pins > 0); /* a copy of metadata has no sector, and is dirty */
+  if (frame->flags & LN_KEPT) frame->flags |= LN_AGAIN;
   if (frame->flags & LN_DIRTY) return;
   frame_check(db, frame);
   frame->flags |= LN_DIRTY;

@@ -18,6 +18,12 @@ static int in_log(const struct lunar* db, uint32_t sector) {
   return sector - db->geometry.log_at < db->geometry.log_sectors;
 }
 
+/* The log would need so many sectors. */
+static int too_short(struct lunar* db, uint32_t sectors) {
+  db->log_wanted = sectors;
+  return LUNAR_E_TXN_FULL;
+}
+
 /* Room of the unit that the head is in; the head moves to the next unit when there is not enough. */
 static int log_room(struct lunar* db, uint32_t sectors) {
   LUNAR_ASSERT(sectors > 0 && db->series.log_head < db->geometry.log_sectors);
@@ -27,7 +33,8 @@ static int log_room(struct lunar* db, uint32_t sectors) {
   const uint32_t left = unit - db->series.log_head % unit;
   uint32_t skipped = 0;
   if (left < sectors) skipped = left;
-  if (db->series.log_used + skipped + sectors > db->geometry.log_sectors) return LUNAR_E_TXN_FULL;
+  const uint32_t needed = db->series.log_used + skipped + sectors;
+  if (needed > db->geometry.log_sectors) return too_short(db, needed);
   db->series.log_used += skipped;
   db->series.log_head = (db->series.log_head + skipped) % db->geometry.log_sectors;
   return 0;
@@ -283,7 +290,55 @@ int ln_write_frame(struct lunar* db, struct lunar_frame* f) {
 }
 
 static int goes_in_place(const struct lunar* db, const struct lunar_frame* f, int only_without_image) {
-  return f && f->flags & LN_DIRTY && (!only_without_image || needs_no_image(db, f));
+  return f && f->flags & LN_DIRTY && !(f->flags & LN_KEPT) && (!only_without_image || needs_no_image(db, f));
+}
+
+/* --- pages that stay in the buffer ---
+ *
+ * A table's metadata page and the header of its last block, of a ring table also that of its first one, change with
+ * every row, and a page of the allocation map with every page of an index. A checkpoint logs them but leaves their old
+ * content in place: the log spreads its writes over many sectors, and these pages would be written more often than any
+ * other. Recovery needs nothing else, because it begins with the images of the last checkpoint.
+ */
+enum { KEPT_MAX = 8, KEPT_FOR = 8 /* checkpoints */ };
+
+int ln_write_kept(struct lunar* db, struct lunar_frame* frames, uint32_t count) {
+  for (struct lunar_frame* f = frames; f < frames + count; f++)
+    if (f->flags & LN_KEPT && !f->pins) LN_TRY(ln_write_frame(db, f));
+  return 0;
+}
+
+/* 1: it stays. */
+static uint32_t keep(struct lunar_frame* f, enum ln_kind kind) {
+  if (!f || !(f->flags & LN_DIRTY) || f->flags & (LN_KEPT | LN_AGAIN) || f->kind != kind) return 0;
+  f->flags |= LN_KEPT | LN_LOGGED;
+  return 1;
+}
+
+/* When a checkpoint has its images: which pages stay. Every eighth checkpoint gives up those that have not changed
+ * since eight checkpoints (here, AGAIN marks them): their images are logged for nothing. */
+static void choose_kept(struct lunar* db) {
+  uint32_t left = db->frame_count / 2u < KEPT_MAX ? db->frame_count / 2u : KEPT_MAX;
+  const int none = db->mode == LUNAR_MODE_NONE || db->wants_settled || LN_INDEX_SECTORS(db) || db->redoing;
+  const int counts = db->checkpoints % KEPT_FOR == 0;
+  for (uint32_t i = 0; i < db->frame_count; i++) {
+    uint8_t* flags = &db->frames[i].flags;
+    if (*flags & LN_KEPT && (none || (counts && !(*flags & LN_AGAIN))))
+      *flags = (uint8_t)((*flags & ~LN_KEPT) | LN_AGAIN);
+    else if (counts)
+      *flags &= (uint8_t)~LN_AGAIN;
+    if (*flags & LN_KEPT && left) left--;
+  }
+  if (none) return;
+  for (uint32_t i = 0; i < db->frame_count && left; i++) {
+    struct lunar_frame* meta = &db->frames[i];
+    if (meta->kind != LN_META || !(meta->flags & LN_DIRTY)) continue;
+    left -= keep(meta, LN_META);
+    const uint32_t last = ln_get32(meta->bytes + LN_META_LAST), first = ln_get32(meta->bytes + LN_META_FIRST);
+    if (left && last != LN_NONE) left -= keep(ln_cached(db, last), LN_BLOCK);
+    if (left && meta->bytes[LN_META_RING] && first != last) left -= keep(ln_cached(db, first), LN_BLOCK);
+  }
+  for (uint32_t i = 0; i < db->frame_count && left; i++) left -= keep(&db->frames[i], LN_MAP);
 }
 
 /* Neighbours on the device go there in one request, as many as an empty stage holds. */
@@ -418,7 +473,7 @@ int ln_spill(struct lunar* db) {
   LN_COUNT(db->spills, 1);
   LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN));
   LN_TRY(spill(db));
-  LUNAR_ASSERT(db->frames_dirty == 0);
+  LUNAR_ASSERT(db->frames_dirty <= KEPT_MAX);
   ln_frames_check(db, LN_PINS_MAX);
   return 0;
 }
@@ -472,9 +527,11 @@ static int checkpoint(struct lunar* db) {
   db->before_last = LN_NONE;
   db->log_before = 0;
   db->series.log_used = (db->series.log_head + db->geometry.log_sectors - images_at) % db->geometry.log_sectors;
+  choose_kept(db);
   LN_TRY(ln_write_in_place(db, 0));
-  LUNAR_ASSERT(db->frames_dirty == 0);
-  for (uint32_t i = 0; i < db->frame_count; i++) db->frames[i].flags = 0;
+  for (uint32_t i = 0; i < db->frame_count; i++)
+    db->frames[i].flags &= db->frames[i].flags & LN_KEPT ? LN_DIRTY | LN_KEPT | LN_AGAIN | LN_LOGGED : 0;
+  LUNAR_ASSERT(db->frames_dirty <= KEPT_MAX);
   ln_frames_check(db, LN_PINS_MAX);
   ln_log_check(db);
   return 0;
@@ -508,7 +565,7 @@ int ln_make_room(struct lunar* db, uint32_t times) {
   if (db->state == LN_IN_TXN) {
     if (log_full) {
       db->changing = 1; /* the caller undoes the transaction */
-      return LUNAR_E_TXN_FULL;
+      return too_short(db, used + images + 2 * operation);
     }
     return ln_dirty_bound(db, 3u, 4u) ? ln_spill(db) : 0;
   }
@@ -527,12 +584,12 @@ uint32_t ln_operation_sectors(const struct lunar* db) { return operation_sectors
 enum { ROW_SECTORS = 12 }; /* for pages that the row itself changes */
 
 int ln_room_stays(const struct lunar_table* table, int all) {
-  const struct lunar* db = table->db;
+  struct lunar* db = table->db;
   if (db->redoing || db->mode == LUNAR_MODE_NONE || !db->indexes) return 0;
   uint32_t rest = db->geometry.unit_sectors;
   if (!all) rest += ROW_SECTORS;
   if (!all && table->ring) rest += db->index_sectors / 2u;
   const uint32_t needed = db->series.log_used + db->log_before + images_sectors(db) + 2 * rest;
-  return needed <= db->geometry.log_sectors ? 0 : LUNAR_E_TXN_FULL;
+  return needed <= db->geometry.log_sectors ? 0 : too_short(db, needed);
 }
 #endif

@@ -6,8 +6,18 @@
 
 /* PLAIN: dirty by updates without a record only (modes disorder and metadata): written in place at any time. LOGGED:
  * the log has what was on the device at the last checkpoint. FRESH and LOGGED stay with a clean frame. ROWS: counted in
- * rows_dirty. SOUND: a page of a tree whose entries were checked. */
-enum { LN_DIRTY = 1, LN_FRESH = 2, LN_PLAIN = 4, LN_LOGGED = 8, LN_ROWS = 16, LN_SOUND = 32 };
+ * rows_dirty. SOUND: a page of a tree whose entries were checked. KEPT: a dirty page of which the last checkpoint has
+ * an image, so that it can be written in place at any time; AGAIN: which has changed since. */
+enum {
+  LN_DIRTY = 1,
+  LN_FRESH = 2,
+  LN_PLAIN = 4,
+  LN_LOGGED = 8,
+  LN_ROWS = 16,
+  LN_SOUND = 32,
+  LN_KEPT = 64,
+  LN_AGAIN = 128
+};
 
 struct lunar_frame {
   uint8_t* bytes;
@@ -119,6 +129,7 @@ int ln_commit_group(struct lunar* db); /* what was written in parts since lunar_
 int ln_commit_point(struct lunar* db);
 int ln_write_in_place(struct lunar* db, int only_without_image);
 int ln_write_frame(struct lunar* db, struct lunar_frame* frame);
+int ln_write_kept(struct lunar* db, struct lunar_frame* frames, uint32_t count); /* in place, unless pinned */
 int ln_stage_write(struct lunar* db, int part);
 int ln_checkpoint(struct lunar* db);
 int ln_spill(struct lunar* db);

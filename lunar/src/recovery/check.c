@@ -36,7 +36,8 @@ struct check {
   struct tally used, reached; /* blocks: by the allocation map, and by their use */
   /* of the table that is walked */
   struct lunar_table table;
-  struct tally with_free_slots;
+  struct tally listed[LN_LISTS];       /* blocks that belong in each list */
+  uint64_t dead;                       /* units of 4 bytes */
   struct checked indexes[CHECKED_MAX]; /* the primary one, then the secondary ones */
   uint32_t index_count, index;         /* how many there are; which one is walked */
   uint32_t sectors, block_sectors /* by the map, of the block met last */;
@@ -45,7 +46,7 @@ struct check {
 };
 
 struct block {
-  uint32_t ref, sector, sectors, next, previous, serial, slots, live, free_slots, from, tail, slot_sectors;
+  uint32_t ref, sector, sectors, next, previous, serial, slots, live, free_slots, from, dead, tail, slot_sectors;
   uint16_t table;
 };
 
@@ -255,6 +256,7 @@ static int header_read(struct check* check, uint32_t ref, struct block* block) {
                           .live = ln_get16(h + LN_BLOCK_LIVE),
                           .free_slots = ln_get16(h + LN_BLOCK_FREE),
                           .from = ln_get16(h + LN_BLOCK_FROM),
+                          .dead = ln_get16(h + LN_BLOCK_DEAD),
                           .tail = 4u * ln_get16(h + LN_BLOCK_TAIL),
                           .slot_sectors = h[LN_BLOCK_SLOT_SECTORS],
                           .table = ln_get16(h + LN_BLOCK_TABLE)};
@@ -281,7 +283,7 @@ static int slot_pages_check(struct check* check, const struct block* block) {
 static int slots_check(struct check* check, const struct block* block) {
   struct lunar* db = check->walk.db;
   const uint32_t size = db->config->sector_bytes;
-  uint32_t end = block->slot_sectors * size, live = 0;
+  uint32_t end = block->slot_sectors * size, live = 0, dead = 0;
   for (uint32_t slot = 0; slot < block->slots; slot++) {
     uint32_t position, limit;
     LN_FIELDS(head, LN_ROW_HEADER);
@@ -297,14 +299,17 @@ static int slots_check(struct check* check, const struct block* block) {
     if (position & LN_SLOT_FREE) {
       if (check->table.ring == LUNAR_RING_NONE && slot < block->from)
         return problem(check, LUNAR_PROBLEM_BLOCK_COUNTS, block->sector);
+      dead += (LN_ROW_HEADER + room) / 4;
       continue;
     }
     if (bytes > room) return problem(check, LUNAR_PROBLEM_ROW_ROOM, block->sector + at / size);
     LN_TRY(row_check(check, block, slot, at, bytes));
+    dead += room / 4 - (bytes + 3) / 4;
     live++;
   }
   if (end != block->tail) return problem(check, LUNAR_PROBLEM_BLOCK_TAIL, block->sector);
-  return live == block->live && live + block->free_slots == block->slots
+  if (check->table.ring) dead = 0;
+  return live == block->live && live + block->free_slots == block->slots && dead == block->dead
              ? 0
              : problem(check, LUNAR_PROBLEM_BLOCK_COUNTS, block->sector);
 }
@@ -337,7 +342,9 @@ static int block_check(struct check* check, uint32_t ref, struct block* block) {
   if (check->phase != COUNT) return 0;
   check->walk.found->blocks++;
   check->sectors += block->sectors;
-  if (block->free_slots) add(&check->with_free_slots, ref);
+  const uint32_t list = 16 * block->dead / (block->sectors * check->walk.db->config->sector_bytes);
+  check->dead += block->dead;
+  if (check->table.ring == LUNAR_RING_NONE && (list || block->free_slots)) add(&check->listed[list], ref);
   return extent_check(check, block);
 }
 
@@ -356,14 +363,14 @@ static int chain_check(struct check* check, uint32_t ref, uint32_t* last) {
   return 0;
 }
 
-static int reuse_check(struct check* check, uint32_t ref, uint32_t sector) {
+static int list_check(struct check* check, uint32_t list, uint32_t ref, uint32_t sector) {
   struct tally listed = {0};
   uint32_t back = LN_NONE;
   while (ref != LN_NONE) {
     struct block block;
     const int used = in_use(check, ref);
     LN_TRY(used);
-    if (!used || listed.count == check->with_free_slots.count) return problem(check, LUNAR_PROBLEM_REUSE, sector);
+    if (!used || listed.count == check->listed[list].count) return problem(check, LUNAR_PROBLEM_REUSE, sector);
     add(&listed, ref);
     LN_TRY(header_read(check, ref, &block));
     struct lunar_frame* frame;
@@ -375,7 +382,7 @@ static int reuse_check(struct check* check, uint32_t ref, uint32_t sector) {
     ln_put(frame);
     if (!agree) return problem(check, LUNAR_PROBLEM_REUSE, sector);
   }
-  return same(&listed, &check->with_free_slots) ? 0 : problem(check, LUNAR_PROBLEM_REUSE, sector);
+  return same(&listed, &check->listed[list]) ? 0 : problem(check, LUNAR_PROBLEM_REUSE, sector);
 }
 
 /* --- index --- */
@@ -496,8 +503,8 @@ static int schema_check(struct check* check, uint16_t number, uint32_t columns, 
 }
 
 struct metadata {
-  uint64_t rows;
-  uint32_t first, last, sectors, reuse, serial;
+  uint64_t rows, dead;
+  uint32_t first, last, sectors, lists[LN_LISTS], serial;
   uint8_t index, key, columns;
 };
 
@@ -509,11 +516,12 @@ static int metadata_read(struct check* check, uint32_t sector, struct metadata* 
                          .first = ln_get32(p + LN_META_FIRST),
                          .last = ln_get32(p + LN_META_LAST),
                          .sectors = ln_get32(p + LN_META_SECTORS),
-                         .reuse = ln_get32(p + LN_META_REUSE),
+                         .dead = ln_get64(p + LN_META_DEAD),
                          .serial = ln_get32(p + LN_META_SERIAL),
                          .index = p[LN_META_INDEX],
                          .key = p[LN_META_KEY],
                          .columns = p[LN_META_COLUMNS]};
+  for (uint32_t i = 0; i < LN_LISTS; i++) m->lists[i] = ln_get32(p + LN_META_LISTS + 4 * i);
   ln_put(frame);
   return 0;
 }
@@ -584,7 +592,8 @@ static int table_check(struct check* check, uint16_t number) {
   uint32_t last;
   check->phase = COUNT;
   check->sectors = 0;
-  check->with_free_slots = (struct tally){0};
+  check->dead = 0;
+  memset(check->listed, 0, sizeof check->listed);
   LN_TRY(metadata_read(check, sector, &m));
   if (m.index > LUNAR_INDEX_TREE || m.columns == 0 || m.columns > LUNAR_COLUMNS_MAX || m.key >= m.columns)
     return problem(check, LUNAR_PROBLEM_METADATA, sector);
@@ -596,7 +605,8 @@ static int table_check(struct check* check, uint16_t number) {
   if (last != m.last) return problem(check, LUNAR_PROBLEM_CHAIN, sector);
   if (check->sectors != m.sectors) return problem(check, LUNAR_PROBLEM_SECTORS, sector);
   if (check->indexes[0].rows.count != m.rows) return problem(check, LUNAR_PROBLEM_ROWS, sector);
-  LN_TRY(reuse_check(check, m.reuse, sector));
+  if (check->dead != m.dead) return problem(check, LUNAR_PROBLEM_SECTORS, sector);
+  for (uint32_t i = 0; i < LN_LISTS; i++) LN_TRY(list_check(check, i, m.lists[i], sector));
   LN_TRY(indexes_compare(check, m.first));
   check->walk.found->tables++;
   return 0;

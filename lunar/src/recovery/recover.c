@@ -419,9 +419,10 @@ static LN_APART int go_back(struct lunar* db, struct state* found) {
   if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));
   LN_TRY(log_groups(db, images_at, found, &end));
   if (found->flags & LN_UNLOGGED && db->mode != LUNAR_MODE_NONE) return LUNAR_E_UNCLEAN;
+  /* The before image of a page that the checkpoint left in the buffer may be newer than the checkpoint. */
+  LN_TRY(put_back(db, found->before));
   const int there = begin_at(db, found->base, &db->series, &group, 1);
   if (there <= 0) return there ? there : LUNAR_E_CORRUPT;
-  LN_TRY(put_back(db, found->before));
   LN_TRY(ln_device_sync(db));
   ln_forget_all(db);
   db->checkpoint_at = found->base;
@@ -448,6 +449,9 @@ int ln_recover(struct lunar* db) {
   /* From here on what follows the last committed group is not needed: however often recovery itself is cut off, it
    * takes no more of the log. */
   db->series.epoch = found.epoch + 1;
+  /* The same frames for the same pages, whatever was read up to here: a recovery that was cut off in its checkpoint may
+   * leave some groups of it, and this one must write the very same ones. */
+  ln_forget_all(db);
   LN_TRY(replay(db, 1));
   db->redoing = 0;
   db->allocated_count = 0;
@@ -457,6 +461,7 @@ int ln_recover(struct lunar* db) {
   begin_unit(db); /* the first group of a unit says so from here on: remains of lost groups are older */
   LN_TRY(ln_checkpoint(db));
   if (db->mode == LUNAR_MODE_NONE || db->config->mode != LUNAR_MODE_NONE) return 0;
+  LN_TRY(ln_write_kept(db, db->frames, db->frame_count)); /* from here on the log has no images */
   db->mode = LUNAR_MODE_NONE;
   return ln_checkpoint(db);
 }

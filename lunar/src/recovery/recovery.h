@@ -13,7 +13,5 @@ int ln_log_whole(struct lunar* db); /* 1: the last checkpoint and its images are
 /* undo.c */
 int ln_undo(struct lunar* db, int error);
 int ln_undo_change(struct lunar* db, int error); /* ln_undo, when there is an error and db->changing */
-/* Undoes what a failed operation changed. 1: it has a chance now, and is called again. */
-int ln_retry_after_checkpoint(struct lunar* db, int* error, int* freed);
 
 #endif

@@ -25,23 +25,3 @@ int ln_undo_change(struct lunar* db, int error) {
   db->changing = 0;
   return error;
 }
-
-/* Blocks freed since a checkpoint are available after the next one: an operation without room is tried once more
- * then. *freed: db->freed before it; 0 after it, so that there is one only. */
-int ln_retry_after_checkpoint(struct lunar* db, int* error, int* freed) {
-  LUNAR_ASSERT(error && freed);
-  *error = ln_undo_change(db, *error);
-#if LUNAR_WITH_SECONDARY
-  /* Many indexes changed much at once: a log without anything else has room for that. */
-  if (*error == LUNAR_E_TXN_FULL && db->indexes && db->state == LN_READY && *freed < 2) {
-    *freed = 2;
-    return 1;
-  }
-#endif
-  if (*error != LUNAR_E_FULL || !*freed || db->state != LN_READY) return 0;
-  *freed = 0;
-  if (!db->freed) return 1; /* the way back led over a checkpoint */
-  const int failed = ln_checkpoint(db);
-  if (failed) *error = failed;
-  return !failed;
-}

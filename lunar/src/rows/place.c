@@ -89,16 +89,18 @@ static LN_APART int new_block(const struct lunar_table* table, struct lunar_fram
                               int direct) {
   struct lunar* db = table->db;
   uint8_t class, least;
-  uint32_t ref, slot, tail, end;
+  uint32_t ref, slot, tail, end, rows;
   int error;
   db->allocated_count = 0;
   LN_TRY(ln_ensure_clean(db, 3));
   LN_TRY(ln_block_class(db, meta->bytes, row_bytes, &class, &least));
-  do error = ln_block_add(db, meta, table->number, class, row_bytes, &ref);
-  while (error == LUNAR_E_FULL && !db->freed && class -- > least); /* what is freed, a checkpoint makes available */
+  do {
+    rows = ln_block_rows(db, meta->bytes, ln_class_sectors(db, class) * db->config->sector_bytes, row_bytes);
+    error = ln_block_add(db, meta, table->number, class, rows, &ref);
+  } while (error == LUNAR_E_FULL && !db->freed && class -- > least); /* what is freed, a checkpoint makes available */
   LN_TRY(error);
   LN_TRY(ln_block_room(db, ref, table->number, &slot, &tail, &end));
-  return log_block(table, ref, tail, end, row_bytes, direct);
+  return log_block(table, ref, tail, end, rows, direct);
 }
 
 /* Whether the table's last block has room for the row: *slot and, for a row through the log, *tail. E_FULL: it has not.
@@ -127,7 +129,7 @@ int ln_row_room(struct ln_new_row* new_row, struct lunar_frame* meta) {
   new_row->direct = (uint8_t)direct;
   uint32_t slot, tail;
   new_row->row.room = (uint16_t)((new_row->row_bytes + 3) / 4);
-  if (!direct && !in_order) {
+  if (!direct && !in_order && !db->reclaiming) { /* a row that makes room would have to move again soon */
     const int found = ln_row_reuse(db, meta, new_row->row_bytes, &new_row->row);
     if (found != LUNAR_E_NOT_FOUND) return found;
   }
@@ -161,13 +163,14 @@ static int emit_old(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t
 
 static int emit_row(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
   const struct ln_new_row* c = context;
-  LUNAR_ASSERT(c->values || (c->value && c->column < c->table->column_count));
   struct lunar* db = c->table->db;
   LN_FIELDS(head, LN_ROW_HEADER);
   ln_put16(head, c->row_bytes);
   ln_put16(head + 2, c->row.room);
   LN_TRY(put(sink, head, sizeof head));
   if (c->values) return ln_row_emit(c->table, c->values, sink, put);
+  if (!c->value) return emit_old(db, c->sector, c->offset, c->old_bytes, sink, put);
+  LUNAR_ASSERT(c->column < c->table->column_count);
   LN_TRY(ln_read_bytes(db, c->sector, c->offset, head, 2));
   const uint32_t bit = 1u << c->column, nulls = ln_get16(head);
   ln_put16(head, c->value->type == LUNAR_NULL ? nulls | bit : nulls & ~bit);

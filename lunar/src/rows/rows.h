@@ -41,7 +41,9 @@ int ln_row_get(const struct lunar_table* table, struct ln_place place, void* row
 int ln_row_find(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* key,
                 struct ln_place* place);
 
-/* The row to write: from values, or an old row with one column replaced. */
+#define LN_NO_COLUMN 0xffu
+
+/* The row to write: from values, or an old row, of which one column may be replaced. */
 struct ln_new_row {
   const struct lunar_table* table;
   const struct lunar_value* values; /* NULL: of the old row */
@@ -51,8 +53,8 @@ struct ln_new_row {
   /* the old row */
   struct ln_place old; /* ref LN_NONE: none */
   uint32_t sector, offset, old_bytes, column_offset, column_bytes;
-  uint8_t column;
-  const struct lunar_value* value;
+  uint8_t column;                  /* LN_NO_COLUMN: none is replaced, */
+  const struct lunar_value* value; /* and this is NULL */
 };
 /* Finds row.place, row.position and row.room; gives the table a further block where it needs one. */
 int ln_row_room(struct ln_new_row* new_row, struct lunar_frame* meta);

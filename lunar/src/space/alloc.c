@@ -5,7 +5,7 @@
  */
 #include "space.h"
 
-enum { BLOCKS_SURE = 8, RUN = 8, WINDOW = 256 }; /* chunks */
+enum { BLOCKS_SURE = 8, RUN = 8, WINDOW = 256, RESERVED_OF = 16 }; /* chunks */
 
 struct entry {
   struct lunar_frame* frame;
@@ -83,6 +83,11 @@ static int take_at(struct lunar* db, uint32_t chunk, uint32_t index, uint8_t cla
   return error;
 }
 
+/* The last free chunk is for rows that make room. */
+static int is_reserved(const struct lunar* db) {
+  return !db->reclaiming && db->geometry.chunk_count >= RESERVED_OF && db->chunks_free <= db->chunks_waiting + 1;
+}
+
 /* 1: a block of the chunk was taken; 0: none for this class, or more than so many are in use. */
 static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t class, uint32_t most, uint32_t* ref) {
   struct entry entry;
@@ -90,7 +95,8 @@ static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t c
   LN_TRY(entry_get(db, chunk, &entry));
   const uint8_t* e = entry.bytes;
   const uint32_t blocks = blocks_of(db, class);
-  const int usable = !stamped(db, e) && (e[0] == LN_CHUNK_FREE || (e[0] == class && e[LN_MAP_USED] <= most));
+  const int fits = e[0] == LN_CHUNK_FREE ? !is_reserved(db) : e[0] == class && e[LN_MAP_USED] <= most;
+  const int usable = !stamped(db, e) && fits;
   int taken = 0;
   for (uint32_t i = 0; usable && !taken && i < blocks; i++) {
     const uint32_t index = (first + i) % blocks;
@@ -153,7 +159,8 @@ static LN_APART int search(struct lunar* db, uint8_t class, uint32_t* chunk, uin
   const uint32_t chunks = db->geometry.chunk_count;
   LUNAR_ASSERT(class < 8 && db->chunks_waiting <= db->chunks_free);
   uint32_t at = db->chunk_hint, most = blocks_of(db, class) / 2; /* a nearly full chunk would scatter a table */
-  for (uint32_t bit = 1u << class; bit <= 0xffffu; bit <<= 8, at = 0, most = LN_NONE) {
+  uint32_t bit = 1u << (class + (db->reclaiming ? 16 : 0));
+  for (uint32_t pass = 0; pass < 2; pass++, bit <<= 8, at = 0, most = LN_NONE) {
     if (db->searched & bit) continue;
     for (uint32_t i = 0; i < chunks; i++, at = at + 1 < chunks ? at + 1 : 0) {
       const int taken = try_chunk(db, at, 0, class, most, ref);
@@ -181,7 +188,8 @@ int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
     taken = try_chunk(db, chunk, first, class, blocks, ref);
     if (!taken) chunk = db->class_hint[class];
   }
-  if (!taken && class + 1 == db->geometry.class_count && db->chunks_free) LN_TRY(find_run(db, &chunk));
+  if (!taken && class + 1 == db->geometry.class_count && db->chunks_free && !is_reserved(db))
+    LN_TRY(find_run(db, &chunk));
   if (!taken) taken = try_chunk(db, chunk, 0, class, blocks, ref);
   if (!taken) taken = search(db, class, &chunk, ref);
   if (taken <= 0) return taken < 0 ? taken : LUNAR_E_FULL;

@@ -17,9 +17,8 @@ static uint32_t block_bytes(const struct lunar* db, const uint8_t* header) {
 static int is_meta(const struct lunar_frame* frame) { return frame->pins > 0 && frame->kind == LN_META; }
 #endif
 
-static int is_ring(const struct lunar_frame* meta) {
-  return (meta->bytes[LN_META_RING] & ~LN_INDEXED) != LUNAR_RING_NONE;
-}
+static int is_ring_meta(const uint8_t* meta) { return (meta[LN_META_RING] & ~LN_INDEXED) != LUNAR_RING_NONE; }
+static int is_ring(const struct lunar_frame* meta) { return is_ring_meta(meta->bytes); }
 
 static int sound(struct lunar* db, uint32_t ref, const uint8_t* header) {
   if (header[LN_BLOCK_CLASS] >= db->geometry.class_count) return 0;
@@ -128,17 +127,29 @@ static uint32_t sectors_wanted(const struct lunar* db, uint32_t have) {
   return have >= chunk / 8 ? chunk / 8 : 1;
 }
 
+/* The size of rows that a table's next block, of so many bytes, has slots for: of this row or, where the table's rows
+ * are shorter, of these; always such that the row itself fits in. 0: it does not. */
+uint32_t ln_block_rows(const struct lunar* db, const uint8_t* meta, uint32_t bytes, uint32_t row_bytes) {
+  uint64_t have = (uint64_t)ln_get32(meta + LN_META_SECTORS) * sector_bytes(db) - 4 * ln_get64(meta + LN_META_DEAD),
+           rows = ln_get64(meta + LN_META_ROWS);
+  const uint32_t group =
+      LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * LN_ALLOCATED(db) + 8 + LN_ROW_HEADER + padded(row_bytes);
+  for (; have > UINT32_MAX; have /= 2) rows /= 2; /* a division of 64 bits takes a library */
+  if (rows && rows <= UINT32_MAX && !is_ring_meta(meta)) {
+    const uint32_t mean = (uint32_t)have / (uint32_t)rows * 3 / 4;
+    if (mean < row_bytes && slot_sectors_for(db, bytes, mean) * sector_bytes(db) + group <= bytes) return mean;
+  }
+  return slot_sectors_for(db, bytes, row_bytes) * sector_bytes(db) + group <= bytes ? row_bytes : 0;
+}
+
 /* The class of the next block; *least: the smallest one in which the row fits. */
 int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class, uint8_t* least) {
   LUNAR_ASSERT(meta && class && least);
   int fits = 0;
-  const uint32_t group =
-      LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * LN_ALLOCATED(db) + 8 + LN_ROW_HEADER + padded(row_bytes);
   const uint32_t wanted = sectors_wanted(db, ln_get32(meta + LN_META_SECTORS));
   for (uint8_t c = 0; c < db->geometry.class_count; c++) {
-    const uint32_t sectors = ln_class_sectors(db, c), bytes = sectors * sector_bytes(db);
-    const uint32_t slots = slot_sectors_for(db, bytes, row_bytes) * sector_bytes(db);
-    if (slots + group > bytes) continue;
+    const uint32_t sectors = ln_class_sectors(db, c);
+    if (ln_block_rows(db, meta, sectors * sector_bytes(db), row_bytes) == 0) continue;
     if (!fits) *least = c;
     fits = 1;
     *class = c;
@@ -184,29 +195,57 @@ static int link_to(struct lunar* db, uint32_t ref, uint32_t field, uint32_t to) 
   return 0;
 }
 
-/* Takes the block out of the list of blocks with free slots. */
-static int leave_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
-  LUNAR_ASSERT(is_meta(meta));
+/* --- dead bytes --- */
+
+/* A list for each quarter of a block that may be dead; in the first one, blocks of which less than a quarter is dead,
+ * but that have a free slot. Ring tables have none: their oldest block goes next anyway. */
+#define NO_LIST ((uint32_t)LN_LISTS)
+
+static uint32_t list_of(const struct lunar* db, const struct lunar_frame* meta, const uint8_t* header) {
+  const uint32_t quarter = block_bytes(db, header) / 4, list = 4u * ln_get16(header + LN_BLOCK_DEAD) / quarter;
+  if (is_ring(meta) || (list == 0 && ln_get16(header + LN_BLOCK_FREE) == 0)) return NO_LIST;
+  return list < LN_LISTS ? list : LN_LISTS - 1;
+}
+
+static int leave_list(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t list) {
+  LUNAR_ASSERT(is_meta(meta) && list < LN_LISTS);
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint32_t next = ln_get32(frame->bytes + LN_BLOCK_REUSE), back = ln_get32(frame->bytes + LN_BLOCK_REUSE_BACK);
   ln_put(frame);
   if (next != LN_NONE) LN_TRY(link_to(db, next, LN_BLOCK_REUSE_BACK, back));
   if (back != LN_NONE) return link_to(db, back, LN_BLOCK_REUSE, next);
-  ln_put32(meta->bytes + LN_META_REUSE, next);
+  ln_put32(meta->bytes + LN_META_LISTS + 4 * list, next);
   ln_dirty(db, meta);
   return 0;
 }
 
-static int enter_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
-  LUNAR_ASSERT(is_meta(meta));
-  const uint32_t next = ln_get32(meta->bytes + LN_META_REUSE);
+static int enter_list(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t list) {
+  LUNAR_ASSERT(is_meta(meta) && list < LN_LISTS);
+  const uint32_t next = ln_get32(meta->bytes + LN_META_LISTS + 4 * list);
   LN_TRY(link_to(db, ref, LN_BLOCK_REUSE, next));
   LN_TRY(link_to(db, ref, LN_BLOCK_REUSE_BACK, LN_NONE));
   if (next != LN_NONE) LN_TRY(link_to(db, next, LN_BLOCK_REUSE_BACK, ref));
-  ln_put32(meta->bytes + LN_META_REUSE, ref);
+  ln_put32(meta->bytes + LN_META_LISTS + 4 * list, ref);
   ln_dirty(db, meta);
   return 0;
+}
+
+/* A row of so many bytes left its slot (units > 0) or came into a slot that was free. */
+static void count_dead(struct lunar* db, struct lunar_frame* meta, uint8_t* header, int32_t units) {
+  uint8_t* m = meta->bytes;
+  if (is_ring(meta)) return;
+  LUNAR_ASSERT(units >= 0 || ln_get16(header + LN_BLOCK_DEAD) >= (uint32_t)-units);
+  ln_put16(header + LN_BLOCK_DEAD, ln_get16(header + LN_BLOCK_DEAD) + (uint32_t)units);
+  ln_put64(m + LN_META_DEAD, ln_get64(m + LN_META_DEAD) + (uint64_t)(int64_t)units);
+  db->dense = 0;
+  ln_dirty(db, meta);
+}
+
+static int move_to_list(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t from, uint32_t to) {
+  if (from == to) return 0;
+  if (from != NO_LIST) LN_TRY(leave_list(db, meta, ref, from));
+  return to == NO_LIST ? 0 : enter_list(db, meta, ref, to);
 }
 
 /* The block leaves the table. It is not the last. */
@@ -217,9 +256,10 @@ static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint8_t* header = frame->bytes;
   const uint32_t next = ln_get32(header + LN_BLOCK_NEXT), previous = ln_get32(header + LN_BLOCK_PREVIOUS);
-  const uint32_t free_slots = ln_get16(header + LN_BLOCK_FREE), sectors = block_sectors(db, header);
+  const uint32_t list = list_of(db, meta, header), dead = ln_get16(header + LN_BLOCK_DEAD),
+                 sectors = block_sectors(db, header);
   ln_put(frame);
-  if (free_slots) LN_TRY(leave_reuse(db, meta, ref)); /* none: an insertion failed after it had got the block */
+  LN_TRY(move_to_list(db, meta, ref, list, NO_LIST));
   if (previous != LN_NONE)
     LN_TRY(link_to(db, previous, LN_BLOCK_NEXT, next));
   else
@@ -227,6 +267,7 @@ static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   LN_TRY(link_to(db, next, LN_BLOCK_PREVIOUS, previous)); /* there is one: the last block stays */
   uint8_t* m = meta->bytes;
   ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) - sectors);
+  ln_put64(m + LN_META_DEAD, ln_get64(m + LN_META_DEAD) - dead);
   ln_dirty(db, meta);
   db->releases++;
   LN_TRY(ln_ensure_clean(db, 1));
@@ -286,19 +327,22 @@ int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot
   return *slot < slots ? 0 : LUNAR_E_FULL;
 }
 
+/* What a row occupies, in units of 4 bytes. */
+static uint32_t units_of(uint32_t row_bytes) { return (LN_ROW_HEADER + padded(row_bytes)) / 4; }
+
 /* The row's slot, the block's counts, the table's. The index is the caller's. */
 int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* row, uint32_t row_bytes) {
   LUNAR_ASSERT(is_meta(meta));
   struct lunar_frame* frame;
-  const uint32_t ref = row->place.ref, slot = row->place.slot;
+  const uint32_t ref = row->place.ref, slot = row->place.slot, units = units_of(row_bytes);
   LN_TRY(ln_block_header(db, ref, &frame));
   uint8_t* header = frame->bytes;
-  const uint32_t slots = ln_get16(header + LN_BLOCK_SLOTS),
-                 end = row->position + (LN_ROW_HEADER + padded(row_bytes)) / 4;
-  uint32_t free_slots = LN_NONE;
+  const uint32_t slots = ln_get16(header + LN_BLOCK_SLOTS), end = row->position + units,
+                 list = list_of(db, meta, header);
+  uint32_t list_now = list;
   int error = 0;
   if (slot > slots || slot >= slots_first(db) + (header[LN_BLOCK_SLOT_SECTORS] - 1u) * slots_more(db) ||
-      4 * end > block_bytes(db, header))
+      4 * end > block_bytes(db, header) || (slot < slots && !is_ring(meta) && ln_get16(header + LN_BLOCK_DEAD) < units))
     error = LUNAR_E_CORRUPT; /* a record of the log may name any place */
   if (!error) {
     LUNAR_ASSERT(row->position % LN_SLOT_FREE == row->position);
@@ -306,8 +350,10 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
     if (slot == slots) {
       ln_put16(header + LN_BLOCK_SLOTS, slots + 1);
     } else {
-      ln_put16(header + LN_BLOCK_FREE, free_slots = ln_get16(header + LN_BLOCK_FREE) - 1u);
+      ln_put16(header + LN_BLOCK_FREE, ln_get16(header + LN_BLOCK_FREE) - 1u);
       if (!is_ring(meta) && ln_get16(header + LN_BLOCK_FROM) == slot) ln_put16(header + LN_BLOCK_FROM, slot + 1);
+      count_dead(db, meta, header, -(int32_t)units);
+      list_now = list_of(db, meta, header);
     }
     if (end > ln_get16(header + LN_BLOCK_TAIL)) ln_put16(header + LN_BLOCK_TAIL, end);
     ln_put16(header + LN_BLOCK_STAMP, db->checkpoints + 1);
@@ -315,7 +361,7 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
   }
   ln_put(frame);
   LN_TRY(error);
-  if (free_slots == 0) LN_TRY(leave_reuse(db, meta, ref));
+  LN_TRY(move_to_list(db, meta, ref, list, list_now));
   LN_TRY(slot_write(db, ref, slot, row->position));
   uint8_t* m = meta->bytes;
   ln_put64(m + LN_META_ROWS, ln_get64(m + LN_META_ROWS) + 1);
@@ -323,12 +369,61 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
   return 0;
 }
 
-/* A slot of the table's first block with free slots whose room the row fits; E_NOT_FOUND without one. */
+enum { CANDIDATES = 16 };
+
+/* Of the first blocks of a list, the one with the most dead bytes: a large one gives back a whole chunk. Not the
+ * table's last one, which takes rows. */
+static int sparsest_of(struct lunar* db, const uint8_t* meta, uint32_t list, uint32_t* ref) {
+  uint32_t most = 0, next = ln_get32(meta + LN_META_LISTS + 4 * list);
+  for (uint32_t i = 0; next != LN_NONE && i < CANDIDATES; i++) {
+    struct lunar_frame* frame;
+    const uint32_t here = next;
+    LN_TRY(ln_block_header(db, here, &frame));
+    const uint32_t dead = ln_get16(frame->bytes + LN_BLOCK_DEAD);
+    next = ln_get32(frame->bytes + LN_BLOCK_REUSE);
+    ln_put(frame);
+    if (dead <= most || here == ln_get32(meta + LN_META_LAST)) continue;
+    *ref = here;
+    most = dead;
+  }
+  return 0;
+}
+
+/* A block of which much is dead: at least a quarter, or, in an emergency, as much as there is. LN_NONE: there is none.
+ */
+int ln_block_sparsest(struct lunar* db, const struct lunar_frame* meta, int emergency, uint32_t* ref) {
+  LUNAR_ASSERT(is_meta(meta) && ref);
+  *ref = LN_NONE;
+  for (uint32_t list = LN_LISTS; list-- > (emergency ? 0u : 1u) && *ref == LN_NONE;)
+    LN_TRY(sparsest_of(db, meta->bytes, list, ref));
+  return 0;
+}
+
+/* The first row of the block from this slot on; E_NOT_FOUND: there is none. */
+int ln_block_row(struct lunar* db, uint32_t ref, uint16_t from, struct ln_place* place) {
+  LUNAR_ASSERT(place);
+  struct lunar_frame* frame;
+  LN_TRY(ln_block_header(db, ref, &frame));
+  const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS);
+  ln_put(frame);
+  for (uint32_t slot = from; slot < slots; slot++) {
+    uint32_t position, end;
+    LN_TRY(ln_slot_read(db, ref, slot, &position, &end));
+    *place = (struct ln_place){ref, (uint16_t)slot};
+    if (!(position & LN_SLOT_FREE)) return 0;
+  }
+  return LUNAR_E_NOT_FOUND;
+}
+
+/* A slot whose room the row fits, of the block of which most is dead, if that is not being emptied; E_NOT_FOUND without
+ * one. */
 int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row) {
   LUNAR_ASSERT(is_meta(meta));
-  const uint32_t ref = ln_get32(meta->bytes + LN_META_REUSE);
+  uint32_t ref = LN_NONE;
   struct lunar_frame* frame;
-  if (ref == LN_NONE) return LUNAR_E_NOT_FOUND;
+  for (uint32_t list = LN_LISTS; list-- > 0 && (ref == LN_NONE || ref == db->emptied);)
+    ref = ln_get32(meta->bytes + LN_META_LISTS + 4 * list);
+  if (ref == LN_NONE || ref == db->emptied) return LUNAR_E_NOT_FOUND;
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS), free_slots = ln_get16(frame->bytes + LN_BLOCK_FREE),
                  from = ln_get16(frame->bytes + LN_BLOCK_FROM), end = block_bytes(db, frame->bytes);
@@ -357,19 +452,24 @@ int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place plac
   LUNAR_ASSERT(is_meta(meta));
   struct lunar_frame* frame;
   uint32_t position, end;
+  LN_FIELDS(row, LN_ROW_HEADER);
   LN_TRY(ln_slot_read(db, place.ref, place.slot, &position, &end));
   if (position & LN_SLOT_FREE) return LUNAR_E_CORRUPT;
+  LN_TRY(ln_read_bytes(db, place.ref, 4 * position, row, sizeof row));
   LN_TRY(slot_write(db, place.ref, place.slot, position | LN_SLOT_FREE));
   LN_TRY(ln_block_header(db, place.ref, &frame));
   uint8_t *header = frame->bytes, *m = meta->bytes;
-  const uint32_t live = ln_get16(header + LN_BLOCK_LIVE) - 1u, free_slots = ln_get16(header + LN_BLOCK_FREE) + 1u;
+  const uint32_t live = ln_get16(header + LN_BLOCK_LIVE) - 1u, free_slots = ln_get16(header + LN_BLOCK_FREE) + 1u,
+                 list = list_of(db, meta, header);
   ln_put16(header + LN_BLOCK_LIVE, live);
   ln_put16(header + LN_BLOCK_FREE, free_slots);
   if (!is_ring(meta) && (free_slots == 1 || place.slot < ln_get16(header + LN_BLOCK_FROM)))
     ln_put16(header + LN_BLOCK_FROM, place.slot);
+  count_dead(db, meta, header, (int32_t)units_of(ln_get16(row)));
+  const uint32_t list_now = list_of(db, meta, header);
   ln_dirty(db, frame);
   ln_put(frame);
-  if (free_slots == 1) LN_TRY(enter_reuse(db, meta, place.ref));
+  LN_TRY(move_to_list(db, meta, place.ref, list, list_now));
   ln_put64(m + LN_META_ROWS, ln_get64(m + LN_META_ROWS) - 1);
   ln_dirty(db, meta);
   return live == 0 && place.ref != ln_get32(m + LN_META_LAST) ? release(db, meta, place.ref) : 0;

@@ -29,6 +29,7 @@ void ln_extents_follow(struct lunar* db, struct lunar_series* series, const stru
       break;
     case LN_EXTEND:
     case LN_DROP:
+    case LN_TRUNCATE:
       close_of_table(series, record->table);
       break;
     case LN_PUT:

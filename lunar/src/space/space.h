@@ -41,6 +41,7 @@ struct ln_row {
 };
 int ln_block_header(struct lunar* db, uint32_t ref, struct lunar_frame** frame); /* pinned and sound */
 int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class, uint8_t* least);
+uint32_t ln_block_rows(const struct lunar* db, const uint8_t* meta, uint32_t bytes, uint32_t row_bytes);
 int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint8_t class, uint32_t row_bytes,
                  uint32_t* ref);
 int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot, uint32_t* tail, uint32_t* end);
@@ -56,6 +57,8 @@ int ln_block_stamped(struct lunar* db, uint32_t ref);
 int ln_slot_touch(struct lunar* db, uint32_t ref, uint32_t slot);
 int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* row, uint32_t row_bytes);
 int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place place);
+int ln_block_sparsest(struct lunar* db, const struct lunar_frame* meta, int emergency, uint32_t* ref);
+int ln_block_row(struct lunar* db, uint32_t ref, uint16_t from, struct ln_place* place);
 int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row);
 
 #endif

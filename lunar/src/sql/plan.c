@@ -209,6 +209,7 @@ static void column_value(const struct lunar_statement* s, const struct ln_expr* 
 }
 
 static int cursor_open(struct lunar_statement* s, const struct lunar_value* from, const struct lunar_value* to) {
+  lunar_cursor_close(&s->cursor);
 #if LUNAR_WITH_SECONDARY
   if (s->index[0]) return lunar_index_cursor(&s->cursor, &s->table, s->index, from, to, s->descending);
 #endif

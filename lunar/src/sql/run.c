@@ -184,8 +184,22 @@ static int set(struct lunar_statement* s) {
   return 0;
 }
 
+#if LUNAR_WITH_TRUNCATE
+static int delete_all(struct lunar_statement* s) {
+  uint64_t rows;
+  LN_TRY(lunar_count(&s->table, &rows));
+  LN_TRY(lunar_truncate(&s->table));
+  s->dirty = 1;
+  s->changes = rows;
+  return 0;
+}
+#endif
+
 static int update_or_delete(struct lunar_statement* s) {
   int error = 0;
+#if LUNAR_WITH_TRUNCATE
+  if (s->kind == LN_S_DELETE && !s->where && !s->limit) return delete_all(s);
+#endif
   LN_TRY(rows_begin(s));
   for (; s->left && (error = row_next(s)) == 0; s->left--) {
     if (s->kind == LN_S_UPDATE) {
@@ -338,6 +352,7 @@ int lunar_step(struct lunar_statement* s) {
   if (result == LUNAR_E_TXN_FULL && s->own && s->kind == LN_S_INSERT) result = step(s);
   if (result == LUNAR_E_NO_TABLE && s->running && s->index[0]) result = LUNAR_E_SCHEMA; /* the index is gone */
   s->running = result == LUNAR_ROW;
+  if (!s->running) lunar_cursor_close(&s->cursor);
   return ln_sql_failed(s, result);
 }
 

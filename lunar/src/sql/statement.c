@@ -135,7 +135,9 @@ const struct lunar_value* lunar_column_value(const struct lunar_statement* s, un
 }
 
 void lunar_reset(struct lunar_statement* s) {
-  if (s) s->running = 0;
+  if (!s) return;
+  s->running = 0;
+  lunar_cursor_close(&s->cursor);
 }
 
 void lunar_finalize(struct lunar_statement* s) { lunar_reset(s); }

@@ -19,7 +19,7 @@ static LN_APART int index_row(const struct ln_new_row* c, struct lunar_frame* me
 #endif
 
 int ln_row_store(struct ln_new_row* c, struct lunar_frame* meta, const struct ln_key* key) {
-  LUNAR_ASSERT(c->values || (c->value && c->column < c->table->column_count));
+  LUNAR_ASSERT(c->values || !c->value == (c->column == LN_NO_COLUMN));
   LUNAR_ASSERT(key);
   struct lunar* db = c->table->db;
   LN_TRY(ln_row_room(c, meta));

@@ -120,6 +120,12 @@ int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_c
       return ln_table_redo_create(db, record->table, content, record->bytes);
     case LN_DROP:
       return ln_table_redo_drop(db, record->table);
+    case LN_TRUNCATE:
+#if LUNAR_WITH_TRUNCATE
+      return ln_table_redo_truncate(db, record->table);
+#else
+      return LUNAR_E_UNSUPPORTED;
+#endif
 #if !LUNAR_WITH_SECONDARY
     case LN_PATCH_INDEXED:
       break;

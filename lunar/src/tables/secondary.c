@@ -416,24 +416,28 @@ static int unlist(struct lunar* db, uint16_t table, uint16_t number) {
   return 0; /* not found: a build without indexes dropped the table */
 }
 
-int ln_secondary_drop(struct lunar* db, uint16_t number) {
+/* Each index of a table. */
+int ln_secondary_each(struct lunar* db, uint16_t number, int (*call)(struct lunar* db, uint16_t number)) {
   uint16_t numbers[LUNAR_INDEXES_MAX];
-  struct lunar_frame* meta;
   struct lunar_table table;
   struct index index;
-  LN_TRY(ln_meta(db, number, &meta));
-  const int is_index = meta->bytes[LN_META_COLUMNS] == 0;
-  const uint16_t of = ln_get16(meta->bytes + LN_META_TABLE);
-  ln_put(meta);
-  if (is_index) return unlist(db, of, number);
   const int count = ln_secondary_list(db, number, numbers);
   LN_TRY(count);
   if (count) LN_TRY(ln_table_load(db, number, &table));
   for (int i = 0; i < count; i++) {
     LN_TRY(index_read(&table, numbers[i], &index));
-    LN_TRY(ln_table_redo_drop(db, numbers[i]));
+    LN_TRY(call(db, numbers[i]));
   }
   return 0;
+}
+
+int ln_secondary_drop(struct lunar* db, uint16_t number) {
+  struct lunar_frame* meta;
+  LN_TRY(ln_meta(db, number, &meta));
+  const int is_index = meta->bytes[LN_META_COLUMNS] == 0;
+  const uint16_t of = ln_get16(meta->bytes + LN_META_TABLE);
+  ln_put(meta);
+  return is_index ? unlist(db, of, number) : ln_secondary_each(db, number, ln_table_redo_drop);
 }
 
 static int put_row(const struct lunar_table* table, struct index* index, struct ln_place place, uint32_t position) {
@@ -492,7 +496,7 @@ static int make(const struct lunar_table* table, struct index* index, const char
   int error = ln_index_create(db, &index->meta);
   if (!error) {
     error = put_rows(table, index);
-    if (LN_NO_ROOM(error) && db->mode == LUNAR_MODE_NONE) LN_TRY(ln_index_drop(db, &index->meta));
+    if (LN_NO_ROOM(error) && db->mode == LUNAR_MODE_NONE) LN_TRY(ln_index_drop(db, &index->meta, 0));
   }
   if (!error) error = establish(table, index, name, place);
   return error ? error : ln_checkpoint(db);
@@ -512,7 +516,7 @@ static void describe(const struct lunar_table* table, struct index* index) {
   m[LN_META_INDEX] = index->kind;
   m[LN_META_KEY] = index->column;
   ln_put32(m + LN_META_FIRST, LN_NONE);
-  ln_put32(m + LN_META_REUSE, LN_NONE);
+  memset(m + LN_META_LISTS, 0xff, 4 * LN_LISTS);
   ln_put16(m + LN_META_TABLE, table->number);
   ln_put32(m + LN_META_CREATION, db->checkpoints << 16 | db->creations++ | 1u << 31);
 }
@@ -727,7 +731,10 @@ static int next_by_hash(struct lunar_cursor* c, struct index* index, struct ln_p
   struct column column;
   uint64_t hash;
   int later = 1;
-  if (!c->started) LN_TRY(begin_hash(c));
+  if (!c->started) {
+    LN_TRY(begin_hash(c));
+    ln_scan_begin(c);
+  }
   column_given(&c->from, c->table->types[c->column], &column);
   LN_TRY(hash_of(c->table->db, &column, &hash));
   while (later) {

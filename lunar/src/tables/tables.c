@@ -128,6 +128,12 @@ static int schema_check(const struct lunar_schema* schema) {
  * columns. */
 enum { CREATE_HEAD = LN_ROOT_ENTRY + 16 };
 
+static void without_blocks(uint8_t* m) {
+  ln_put32(m + LN_META_FIRST, LN_NONE);
+  ln_put32(m + LN_META_LAST, LN_NONE);
+  memset(m + LN_META_LISTS, 0xff, 4 * LN_LISTS);
+}
+
 static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_HEAD]) {
   LUNAR_ASSERT(number < db->geometry.tables_max);
   struct lunar_frame* meta;
@@ -139,9 +145,7 @@ static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_H
   m[LN_META_RING] = head[LN_ROOT_ENTRY + 3];
   memcpy(m + LN_META_RING_LIMIT, head + LN_ROOT_ENTRY + 4, 8);
   ln_put32(m + LN_META_CREATION, ln_get32(head + LN_ROOT_ENTRY + 12));
-  ln_put32(m + LN_META_FIRST, LN_NONE);
-  ln_put32(m + LN_META_LAST, LN_NONE);
-  ln_put32(m + LN_META_REUSE, LN_NONE);
+  without_blocks(m);
   const int error = ln_index_create(db, meta);
   ln_put(meta);
   return error ? error : ln_name_write(db, number, (const char*)head);
@@ -222,6 +226,35 @@ static int drop_blocks(struct lunar* db, uint32_t ref) {
   return 0;
 }
 
+#if LUNAR_WITH_TRUNCATE
+/* The index keeps a page and needs no other, so that a full device can be emptied. */
+static int clear_index(struct lunar* db, uint16_t number) {
+  struct lunar_frame* meta;
+  LN_TRY(ln_meta(db, number, &meta));
+  ln_put64(meta->bytes + LN_META_ROWS, 0);
+  const int error = ln_index_drop(db, meta, 1);
+  ln_put(meta);
+  return error;
+}
+
+int ln_table_redo_truncate(struct lunar* db, uint16_t number) {
+  struct lunar_frame* meta;
+  ln_cache_forget_all(db);
+  LN_TRY(ln_secondary_each(db, number, clear_index));
+  LN_TRY(clear_index(db, number));
+  LN_TRY(ln_meta(db, number, &meta));
+  uint8_t* m = meta->bytes;
+  const uint32_t first = ln_get32(m + LN_META_FIRST);
+  without_blocks(m);
+  ln_put32(m + LN_META_SECTORS, 0);
+  ln_put64(m + LN_META_DEAD, 0);
+  ln_dirty(db, meta);
+  db->releases++;
+  ln_put(meta);
+  return drop_blocks(db, first);
+}
+#endif
+
 int ln_table_redo_drop(struct lunar* db, uint16_t number) {
   static const char none[LUNAR_NAME_MAX + 1];
   struct lunar_frame* meta;
@@ -229,7 +262,7 @@ int ln_table_redo_drop(struct lunar* db, uint16_t number) {
   LN_TRY(ln_secondary_drop(db, number));
   LN_TRY(ln_meta(db, number, &meta));
   const uint32_t first = ln_get32(meta->bytes + LN_META_FIRST);
-  const int error = ln_index_drop(db, meta);
+  const int error = ln_index_drop(db, meta, 0);
   ln_put32(meta->bytes + LN_META_CREATION, 0);
   ln_dirty(db, meta);
   db->releases++;

@@ -27,9 +27,9 @@ int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table);
 int ln_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema);
 int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content content, uint32_t bytes);
 int ln_table_redo_drop(struct lunar* db, uint16_t number);
+int ln_table_redo_truncate(struct lunar* db, uint16_t number);
 
 /* secondary.c: further indexes of a table. */
-#define LN_NO_COLUMN 0xffu
 #if LUNAR_WITH_SECONDARY
 /* Where an index finds the values of a row. */
 struct ln_source {
@@ -52,9 +52,11 @@ int ln_secondary_create(struct lunar* db, const char* of, const char* name, uint
 /* Before that number is dropped: a table's indexes go, an index leaves its table's list. */
 int ln_secondary_drop(struct lunar* db, uint16_t number);
 int ln_is_table(struct lunar* db, uint16_t number); /* E_NO_TABLE: it is an index */
+int ln_secondary_each(struct lunar* db, uint16_t number, int (*call)(struct lunar* db, uint16_t number));
 int ln_secondary_list(struct lunar* db, uint16_t number, uint16_t numbers[LUNAR_INDEXES_MAX]); /* how many there are */
 int ln_secondary_row_key(const struct lunar_table* table, uint8_t kind, uint8_t column, struct ln_place place,
                          uint32_t sector, uint32_t offset, struct ln_key* key);
+void ln_scan_begin(struct lunar_cursor* cursor); /* cursor.c */
 int ln_secondary_next(struct lunar_cursor* cursor, void* row, size_t row_bytes, struct lunar_value* values);
 #define LN_RING_OF (0xff & ~LN_INDEXED)
 #else
@@ -63,6 +65,7 @@ int ln_secondary_next(struct lunar_cursor* cursor, void* row, size_t row_bytes, 
 #define ln_is_indexed(table, column) 0
 #define ln_secondary_drop(db, number) 0
 #define ln_is_table(db, number) 0
+#define ln_secondary_each(db, number, call) 0
 #define LN_RING_OF 0xff
 #endif
 
