@@ -8,6 +8,7 @@
 #include "card_replay.h"
 #include "fragmentation.h"
 #include "measure.h"
+#include "wear.h"
 
 namespace lunar_bench {
 namespace {
@@ -16,6 +17,7 @@ struct Options {
   EngineOptions engine;
   Work work;
   Aging aging;
+  Logging logging;
   std::string trace;
 };
 
@@ -55,6 +57,7 @@ void add_run(CLI::App& app, Options& options) {
 nlohmann::json result(const CLI::App& app, const Options& options) {
   if (app.got_subcommand("replay")) return replay(options.trace);
   if (app.got_subcommand("age")) return age(options.aging);
+  if (app.got_subcommand("wear")) return wear(options.logging);
   using Open = std::unique_ptr<Engine> (*)(const EngineOptions&);
   static const std::map<std::string, Open> engines{
       {"lunar", open_lunar}, {"sqlite", open_sqlite}, {"lmdb", open_lmdb}, {"raw", open_raw}};
@@ -76,6 +79,13 @@ int main(int argc, char** argv) {
   age->add_option("--full", options.aging.full)->check(CLI::Range(0.1, 0.95));
   age->add_flag("--fixed", options.aging.fixed);
   age->add_option("--seed", options.aging.seed);
+  auto* wear = app.add_subcommand("wear", "how a logger's writes spread over its sectors");
+  wear->add_option("--ring-rows", options.logging.ring_rows);
+  wear->add_option("--counters", options.logging.counters);
+  wear->add_option("--buffer-bytes", options.logging.buffer_bytes)
+      ->check(CLI::Range(std::size_t{LUNAR_BUFFER_BYTES_MIN(512)}, std::size_t{1} << 30));
+  wear->add_flag_callback("--tree", [&options] { options.logging.index = LUNAR_INDEX_TREE; });
+  wear->add_option("--rows", options.logging.rows)->check(CLI::Range(1, 1'000'000'000));
   app.add_subcommand("replay", "a block trace on the card model")->add_option("trace", options.trace)->required();
   CLI11_PARSE(app, argc, argv);
   try {

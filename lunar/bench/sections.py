@@ -356,6 +356,45 @@ def fragmentation(bench: Bench, plan: Plan) -> Section:
     return section
 
 
+def wear(bench: Bench, plan: Plan) -> Section:
+    """A week of a logger that makes each row durable, once a second."""
+    rows = plan.of(604_800, 60_480)
+    section = Section("wear", f"Wear: durable rows of 46 bytes, one a second, {rows / 86_400:.1f} days simulated")
+    section.lines += [
+        f"{'':28}{'buffer':>9}{'sectors':>9}{'metadata':>10}{'hottest':>9}{'times the mean':>16}{'times that':>12}"
+        f"{'years to':>10}{'years to':>10}",
+        f"{'':28}{'':9}{'a row':>9}{'a row':>10}{'a row':>9}{'of the written':>16}{'of all':>12}"
+        f"{'30 TB':>10}{'100,000':>10}",
+    ]
+    for name, options in (
+        ("ring of 4,000 rows", ["--ring-rows", "4000"]),
+        ("ring of 4,000 rows, tree", ["--ring-rows", "4000", "--tree"]),
+        ("ten counters in turn", ["--counters", "10"]),
+        ("append", []),
+        ("append, tree", ["--tree"]),
+    ):
+        for buffer in (2664, 4096, 16384):
+            plan.note(f"wear: {name}")
+            worn = bench.call("wear", *options, "--buffer-bytes", str(buffer), "--rows", str(rows))
+            section.data[f"{name}, {buffer}"] = worn
+            year = 86_400 * 365.25
+            section.lines.append(
+                f"{name:28}{buffer:9}{worn['sectors_a_row']:9.2f}{worn['metadata_a_row']:10.3f}"
+                f"{worn['hottest_a_row']:9.4f}{worn['hottest_by_mean_of_written']:16.1f}"
+                f"{worn['hottest_by_mean_of_all']:12.0f}{30e12 / (worn['sectors_a_row'] * 512 * year):10.0f}"
+                f"{100_000 / (worn['hottest_a_row'] * year):10.1f}"
+            )
+    section.lines += [
+        "Years to 30 TB: of a device that levels wear perfectly and endures so much. Years to 100,000: until one",
+        "sector has so many writes, on a device that levels nothing.",
+    ]
+    readings = section.data.values()
+    section.bars.append(Bar("metadata writes a row", max(r["metadata_a_row"] for r in readings), 0.1, True, ""))
+    most = max(r["hottest_by_mean_of_written"] for r in readings)
+    section.bars.append(Bar("hottest sector by the mean of the written ones", most, 20, True))
+    return section
+
+
 def requests(reading: Reading, kind: str) -> float:
     """The engine's own per operation."""
     return reading["own"][kind] / reading["operations"]
@@ -403,5 +442,6 @@ SECTIONS: dict[str, Callable[[Bench, Plan], Section]] = {
     "card": card,
     "modes": modes,
     "fragmentation": fragmentation,
+    "wear": wear,
     "volumes": volumes,
 }

@@ -177,9 +177,9 @@ lunar_mutant(a_move_loses_its_row api/reclaim.c "return ln_row_store(&row, meta,
   "return ln_row_remove(table, meta, row.old);") # the campaign of cuts has moves
 
 # Pages that checkpoints leave in the buffer.
-add_library(lunar-Wear OBJECT wear_test.cc)
+add_library(lunar-Wear OBJECT wear_test.cc ../bench/wear.cc)
 target_compile_definitions(lunar-Wear PRIVATE LUNAR_README="${CMAKE_CURRENT_SOURCE_DIR}/../README.md")
-target_link_libraries(lunar-Wear PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+target_link_libraries(lunar-Wear PRIVATE lunar_emubd nlohmann_json::nlohmann_json GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(Wear pages_go_in_place_at_every_checkpoint pages/log.c "const int none = db->mode" "const int none = 1 || db->mode"
   --gtest_filter=Of/Wear.*/6)
 lunar_mutant(kept_pages_are_logged_once pages/log.c "if (f->flags & LN_DIRTY && !logged" "if (!(f->flags & LN_KEPT) && f->flags & LN_DIRTY && !logged")
