@@ -279,6 +279,7 @@ struct lunar {
   /* space of deleted rows */
   uint8_t reclaiming;        /* a row is moved to make room */
   uint8_t dense;             /* no table has a sparse block */
+  uint8_t unmovable;         /* a row or page of a sparse block cannot be read */
   uint16_t scans;            /* cursors that would miss such a row */
   uint32_t moves;            /* of rows while there was such a cursor */
   uint32_t emptied;          /* the block whose rows move, */

@@ -255,6 +255,27 @@ TEST_F(Sparse, tables_make_room_for_others_on_a_full_device_and_the_cursor_is_to
   EXPECT_TRUE(t_.sound());
 }
 
+// A sector that cannot be read in a sparse block is no reason to refuse changes of other rows.
+TEST(UnreadableSectors, of_sparse_blocks_stop_no_insertion) {
+  int refused = 0, sectors = 0;
+  for (std::uint32_t at = 1024; at < 1536; at += 13, ++sectors) {
+    Table t(4096, LUNAR_BUFFER_BYTES_MIN(512), LUNAR_MODE_DATA, LUNAR_INDEX_HASH);
+    lunar_cursor cursor;
+    for (std::int64_t key = 0; key < rows; ++key) ASSERT_EQ(t.insert(key, 100), 0);
+    ASSERT_EQ(lunar_cursor_open(&cursor, &t.table, nullptr, nullptr, 0), 0);
+    ASSERT_EQ(t.next(&cursor), 0);
+    for (std::int64_t key = 1; key < rows; key += 2) ASSERT_EQ(t.remove(key), 0);
+    lunar_cursor_close(&cursor);
+    ASSERT_EQ(lunar_checkpoint(&t.db), 0);
+    emubd_set_bad(&t.device, t.db.geometry.data_at + at, EMUBD_BAD_READ);
+    int failed = 0;
+    for (std::int64_t key = rows; key < rows + 100; ++key) failed += t.insert(key, 100) != 0;
+    refused += failed > 50;
+  }
+  std::printf("%d of %d sectors stop insertions\n", refused, sectors);
+  EXPECT_LE(refused, 6) << "12 if an error of a move counted; the others are pages that insertions need";
+}
+
 // With a log of the size that the error names, the transaction goes further.
 TEST(Transactions, that_are_too_large_say_how_large_the_log_would_have_to_be) {
   std::int64_t fitted = 0;

@@ -243,11 +243,12 @@ void ln_scan_begin(struct lunar_cursor* c) {
   c->table->db->scans++;
 }
 
+enum { NOT_COUNTED = 2 };
+
 static void scan_end(struct lunar_cursor* c) {
-  if (!c->scans) return;
   struct lunar* db = c->table->db;
-  if (db->scans) db->scans--; /* 0: the volume was mounted anew */
-  c->scans = 0;
+  if (c->scans == 1 && db->scans) db->scans--; /* 0: the volume was mounted anew */
+  if (c->scans) c->scans = NOT_COUNTED;
 }
 
 int lunar_cursor_next(struct lunar_cursor* cursor, void* row, size_t row_bytes, struct lunar_value* values) {
@@ -255,14 +256,14 @@ int lunar_cursor_next(struct lunar_cursor* cursor, void* row, size_t row_bytes, 
   struct lunar* db = cursor->table->db;
   LN_TRY(ln_enter(db));
   const int error = next(cursor, row, row_bytes, values);
-  if (cursor->ended) scan_end(cursor);
+  if (cursor->ended || error == LUNAR_E_MOVED || error == LUNAR_E_NO_TABLE) scan_end(cursor);
   return ln_leave(db, error);
 }
 
 void lunar_cursor_close(struct lunar_cursor* cursor) {
   LUNAR_ASSERT(cursor);
   cursor->ended = 1;
-  if (!cursor->scans || !cursor->table->db->config) return;
+  if (cursor->scans != 1 || !cursor->table->db->config) return;
   const int error = ln_lock(cursor->table->db); /* also of a handle that has failed */
   scan_end(cursor);
   (void)ln_leave(cursor->table->db, error);

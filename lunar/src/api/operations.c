@@ -128,7 +128,7 @@ int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8
                  const struct lunar_value* value) {
   LUNAR_ASSERT(table && key && value);
   LN_TRY(ln_enter(table->db));
-  int error = ln_reclaim_some(table, value->bytes);
+  int error = ln_reclaim_some(table, value->type >= LUNAR_TEXT ? value->bytes : 8);
   struct ln_attempts attempts = {.freed = table->db->freed};
   if (!error) {
     do error = update(table, key, column, value);

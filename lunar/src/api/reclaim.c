@@ -76,11 +76,18 @@ static int move_one(const struct lunar_table* table, enum urgency urgency, uint3
   return error;
 }
 
-static int no_room(int error) { return LN_NO_ROOM(error) || error == LUNAR_E_TXN_FULL || error == LUNAR_E_NOT_FOUND; }
+/* What came of moves is no error of the operation that they precede. Nothing moves any more when a row or page cannot
+ * be read: the operation itself may not need it. */
+static int of_moves(struct lunar* db, int error) {
+  if (LN_NO_ROOM(error) || error == LUNAR_E_TXN_FULL || error == LUNAR_E_NOT_FOUND) return 0;
+  if (db->state != LN_READY || (error != LUNAR_E_CORRUPT && error != LUNAR_E_IO)) return error;
+  db->unmovable = 1;
+  return 0;
+}
 
 int ln_reclaim_some(const struct lunar_table* table, uint32_t row_bytes) {
   struct lunar* db = table->db;
-  if (table->ring || db->redoing) return 0;
+  if (table->ring || db->redoing || db->unmovable) return 0;
   if (db->state == LN_IN_TXN) {
     db->owed_table = table->number;
     if (db->owed < UINT16_MAX) db->owed++;
@@ -90,7 +97,7 @@ int ln_reclaim_some(const struct lunar_table* table, uint32_t row_bytes) {
   uint32_t moved = 0, bytes = 0;
   for (uint32_t rows = 0; rows < ROWS_EACH && moved <= BYTES_EACH * row_bytes; rows++, moved += bytes) {
     const int error = move_one(table, DUE, &bytes);
-    if (error) return no_room(error) ? 0 : error;
+    if (error) return of_moves(db, error);
   }
   return 0;
 }
@@ -99,15 +106,12 @@ int ln_reclaim_owed(struct lunar* db) {
   struct lunar_table table;
   uint32_t bytes = 0;
   LUNAR_ASSERT(db->state == LN_READY);
-  for (uint32_t rows = (uint32_t)ROWS_EACH * db->owed; rows && (!db->scans || is_short(db)); rows--) {
-    int error = ln_table_load(db, db->owed_table, &table);
-    if (!error && !table.creation) error = LUNAR_E_NOT_FOUND; /* it was dropped */
-    if (!error) error = move_one(&table, DUE, &bytes);
-    if (error && !no_room(error)) return error;
-    if (error) break;
-  }
+  int error = 0;
+  uint32_t rows = db->unmovable || (db->scans && !is_short(db)) ? 0 : (uint32_t)ROWS_EACH * db->owed;
   db->owed = 0;
-  return 0;
+  if (rows && (ln_table_load(db, db->owed_table, &table) || !table.creation)) return 0; /* it was dropped */
+  for (; rows && !error; rows--) error = move_one(&table, DUE, &bytes);
+  return of_moves(db, error);
 }
 
 /* The table with the most dead bytes, if one of its blocks can be emptied. */
@@ -136,15 +140,14 @@ static int find_table(struct lunar* db, enum urgency urgency, struct lunar_table
 static int reclaim_block(struct lunar* db) {
   struct lunar_table table;
   uint32_t bytes = 0;
-  if (db->dense || db->state != LN_READY) return 0;
+  if (db->dense || db->unmovable || db->state != LN_READY) return 0;
   int error = find_table(db, FULL, &table);
   db->emptied = 0; /* one block, from its first row to its last */
   db->dense = error == LUNAR_E_NOT_FOUND;
   const uint32_t releases = db->releases;
   while (!error && db->releases == releases) error = move_one(&table, FULL, &bytes);
   if (!error) error = ln_checkpoint(db); /* from then on the block is available */
-  if (!error) return 1;
-  return no_room(error) ? 0 : error;
+  return error ? of_moves(db, error) : 1;
 }
 
 /* Blocks freed since a checkpoint are available after the next one: an operation without room is tried once more then,
@@ -188,7 +191,7 @@ static int compact(struct lunar* db, uint32_t rows, uint32_t* moved) {
       *moved += !error;
     }
   }
-  if (error && !no_room(error)) return error;
+  LN_TRY(error == LUNAR_E_IO || error == LUNAR_E_CORRUPT ? error : of_moves(db, error));
   return ln_commit_point(db);
 }
 
