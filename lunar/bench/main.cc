@@ -5,6 +5,7 @@
 #include <exception>
 #include <map>
 
+#include "calls.h"
 #include "card_replay.h"
 #include "fragmentation.h"
 #include "measure.h"
@@ -18,6 +19,7 @@ struct Options {
   Work work;
   Aging aging;
   Logging logging;
+  Calling calling;
   std::string trace;
 };
 
@@ -57,6 +59,7 @@ void add_run(CLI::App& app, Options& options) {
 nlohmann::json result(const CLI::App& app, const Options& options) {
   if (app.got_subcommand("replay")) return replay(options.trace);
   if (app.got_subcommand("age")) return age(options.aging);
+  if (app.got_subcommand("calls")) return calls(options.calling);
   if (app.got_subcommand("wear")) return wear(options.logging);
   using Open = std::unique_ptr<Engine> (*)(const EngineOptions&);
   static const std::map<std::string, Open> engines{
@@ -86,6 +89,13 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::size_t{LUNAR_BUFFER_BYTES_MIN(512)}, std::size_t{1} << 30));
   wear->add_flag_callback("--tree", [&options] { options.logging.index = LUNAR_INDEX_TREE; });
   wear->add_option("--rows", options.logging.rows)->check(CLI::Range(1, 1'000'000'000));
+  auto* calls = app.add_subcommand("calls", "what single calls ask of the device");
+  calls->add_option("--buffer-bytes", options.calling.buffer_bytes)
+      ->check(CLI::Range(std::size_t{LUNAR_BUFFER_BYTES_MIN(512)}, std::size_t{1} << 30));
+  calls->add_flag_callback("--hash", [&options] { options.calling.index = LUNAR_INDEX_HASH; });
+  calls->add_flag("--ring", options.calling.ring);
+  calls->add_option("--rows", options.calling.rows)->check(CLI::Range(100, 10'000'000));
+  calls->add_option("--calls", options.calling.calls)->check(CLI::Range(10, 10'000'000));
   app.add_subcommand("replay", "a block trace on the card model")->add_option("trace", options.trace)->required();
   CLI11_PARSE(app, argc, argv);
   try {

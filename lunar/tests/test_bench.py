@@ -33,7 +33,7 @@ def test_reads_come_from_the_device(tmp_path: Path) -> None:
 @pytest.mark.root
 def test_every_other_section_runs(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
-    names = ["ceilings", "card", "modes", "fragmentation", "wear", "volumes", "layers"]
+    names = ["ceilings", "card", "modes", "fragmentation", "wear", "calls", "volumes", "layers"]
     done = quick("--json", figures, *(word for name in names for word in ("--only", name)))
     assert done.returncode == 0, done.stderr
     result = json.loads(figures.read_text())
