@@ -632,6 +632,14 @@ LUNAR_MUST_CHECK int lunar_stat(struct lunar* db, struct lunar_statistics* stat)
 /* Returns the error's text, without a final full stop. */
 const char* lunar_error_text(int error);
 
+/* After E_INVALID: the field of the configuration or schema that is invalid, as text; empty: none is, or the build has
+ * no texts. lunar_config_fault also checks the fields that only lunar_format uses. */
+const char* lunar_config_fault(const struct lunar_config* config);
+const char* lunar_schema_fault(const struct lunar_schema* schema);
+/* After E_INVALID or E_TOO_LARGE of lunar_insert: the number of the first column whose value it cannot have; -1: each
+ * column can have its value, or the build has no texts. */
+int lunar_values_fault(const struct lunar_table* table, const struct lunar_value* values);
+
 /* --- SQL: docs/SQL.md has the language. The calling order is SQLite's: prepare, bind, step, column, reset, finalize.
  */
 

@@ -775,5 +775,73 @@ TEST(DocumentedErrors, have_texts_each_its_own) {
   EXPECT_STREQ(lunar_error_text(1), lunar_error_text(0));
 }
 
+// A reason for each refused configuration and schema, and none for the others: the checks are the same ones.
+TEST(Faults, of_configurations_name_the_field) {
+  emubd device;
+  ASSERT_EQ(emubd_open(&device, 512, 4096), 0);
+  alignas(8) static std::uint8_t buffer[LUNAR_BUFFER_BYTES_MIN(512)];
+  lunar_config good{};
+  emubd_config(&device, &good);
+  good.buffer = buffer, good.buffer_bytes = sizeof buffer;
+  const auto fault = [&](const std::function<void(lunar_config&)>& change) {
+    lunar_config config = good;
+    change(config);
+    const std::string text = lunar_config_fault(&config);
+    EXPECT_EQ(text.empty(), lunar_format(&config) != LUNAR_E_INVALID) << text;
+    return text;
+  };
+  EXPECT_EQ(fault([](lunar_config&) {}), "");
+  EXPECT_STREQ(lunar_config_fault(nullptr), "the configuration is NULL");
+  EXPECT_EQ(fault([](auto& c) { c.sync = nullptr; }), "read, write or sync is NULL");
+  EXPECT_EQ(fault([](auto& c) { c.lock = [](const lunar_config*) {}; }), "one of lock and unlock is NULL");
+  EXPECT_EQ(fault([](auto& c) { c.sector_bytes = 1024; }), "sector_bytes is neither 512 nor 4096");
+  EXPECT_EQ(fault([](auto& c) { c.mode = static_cast<lunar_mode>(6); }), "mode is no enum lunar_mode");
+  EXPECT_EQ(fault([](auto& c) { c.buffer = buffer + 1; }), "buffer is not aligned for a pointer");
+  EXPECT_EQ(fault([](auto& c) { c.buffer_bytes = 100; }), "") << "E_BUFFER";
+  EXPECT_EQ(fault([](auto& c) { c.class_growth = 3; }), "class_growth is neither 1 nor 2");
+  EXPECT_EQ(fault([](auto& c) { c.class_bytes_min = 700; }),
+            "class_bytes_min is no power of two, or less than a sector");
+  EXPECT_EQ(fault([](auto& c) { c.class_bytes_max = 1 << 17; }),
+            "class_bytes_max is no power of two from two sectors to 64 KiB");
+  EXPECT_EQ(fault([](auto& c) { c.class_bytes_min = 4096, c.class_bytes_max = 2048; }),
+            "class_bytes_max is less than class_bytes_min, or more than 128 times as much");
+  EXPECT_EQ(fault([](auto& c) { c.log_bytes = 63 * 512; }), "log_bytes is less than 64 sectors");
+  emubd_close(&device);
+}
+
+TEST(Faults, of_schemas_and_values_name_field_and_column) {
+  World world({.sectors = 512}, 1);
+  const auto fault = [&](const std::function<void(lunar_schema&)>& change) {
+    lunar_schema schema = one_column();
+    schema.column_count = 2, schema.columns[1] = schema.columns[0], schema.columns[1].name[0] = 'z';
+    change(schema);
+    const std::string text = lunar_schema_fault(&schema);
+    EXPECT_EQ(text.empty(), lunar_table_create(&world.db, "new", &schema) != LUNAR_E_INVALID) << text;
+    return text;
+  };
+  EXPECT_EQ(fault([](auto& s) { s.column_count = 17; }), "column_count is not from 1 to 16");
+  EXPECT_EQ(fault([](auto& s) { s.key = 2; }), "key is the number of no column");
+  EXPECT_EQ(fault([](auto& s) { s.columns[1].name[0] = 0; }), "a column's name is empty, or longer than 23 bytes");
+  EXPECT_EQ(fault([](auto& s) { s.columns[1].type = 9; }), "a column's type is no enum lunar_type");
+  EXPECT_EQ(fault([](auto& s) { s.columns[1].flags = 2; }), "a column's flags have an unknown bit");
+  EXPECT_EQ(fault([](auto& s) { s.columns[1] = s.columns[0]; }), "two columns have one name");
+  EXPECT_EQ(fault([](auto& s) { s.columns[0].type = LUNAR_REAL; }), "the key's column is REAL or BOOLEAN");
+  EXPECT_EQ(fault([](auto& s) { s.ring = 4; }), "ring is no enum lunar_ring");
+  EXPECT_EQ(fault([](auto& s) { s.ring = LUNAR_RING_ROWS; }), "ring_limit is 0");
+  EXPECT_EQ(fault([](auto& s) { s.ring = LUNAR_RING_AGE, s.ring_limit = 1, s.columns[0].type = LUNAR_TEXT; }),
+            "the key of a ring by age is no integer");
+  EXPECT_EQ(fault([](auto& s) { s.index = 2; }), "index is no enum lunar_index");
+  EXPECT_EQ(fault([](lunar_schema&) {}), "");
+
+  const std::string content = "a row";
+  lunar_value row[] = {integer(7), blob(content), integer(1)};
+  EXPECT_EQ(lunar_values_fault(&world.table, row), -1);
+  row[2].as.integer = std::int64_t{1} << 40;
+  EXPECT_EQ(lunar_insert(&world.table, row), LUNAR_E_INVALID);
+  EXPECT_EQ(lunar_values_fault(&world.table, row), 2);
+  row[0].type = LUNAR_NULL;
+  EXPECT_EQ(lunar_values_fault(&world.table, row), 0);
+}
+
 }  // namespace
 }  // namespace lunar_test

@@ -27,6 +27,14 @@ int lunar_table_create(struct lunar* db, const char* name, const struct lunar_sc
   return ln_finish_change(db, error);
 }
 
+#if LUNAR_WITH_TEXTS
+const char* lunar_schema_fault(const struct lunar_schema* schema) {
+  const char* why = "";
+  (void)(ln_schema_check(schema, &why) == 0);
+  return why;
+}
+#endif
+
 static int table_drop(struct lunar* db, const char* name) {
   uint16_t number;
   LN_TRY(table_of(db, name, &number));

@@ -35,4 +35,16 @@ const char* lunar_error_text(int error) {
 }
 #else
 const char* lunar_error_text(int error) { return error ? "" : "no error"; }
+const char* lunar_config_fault(const struct lunar_config* config) {
+  (void)config;
+  return "";
+}
+const char* lunar_schema_fault(const struct lunar_schema* schema) {
+  (void)schema;
+  return "";
+}
+int lunar_values_fault(const struct lunar_table* table, const struct lunar_value* values) {
+  (void)table, (void)values;
+  return -1;
+}
 #endif

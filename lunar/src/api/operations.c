@@ -149,6 +149,15 @@ int lunar_remove(struct lunar_table* table, const struct lunar_value* key) {
   return ln_finish_change(table->db, error);
 }
 
+#if LUNAR_WITH_TEXTS
+int lunar_values_fault(const struct lunar_table* table, const struct lunar_value* values) {
+  LUNAR_ASSERT(table && values);
+  for (int i = 0; i < table->column_count; i++)
+    if (ln_value_check(table->types[i], i == table->key ? LUNAR_NOT_NULL : table->flags[i], &values[i])) return i;
+  return -1;
+}
+#endif
+
 static int count(const struct lunar_table* table, uint64_t* rows) {
   struct lunar_frame* meta;
   LN_TRY(ln_table_meta(table, &meta));

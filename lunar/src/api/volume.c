@@ -7,10 +7,13 @@ static int is_power_of_two(uint32_t v) { return v && !(v & (v - 1)); }
 static uint32_t divided_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-static int config_check(const struct lunar_config* c) {
-  if (!c || !c->read || !c->write || !c->sync || !c->lock != !c->unlock) return LUNAR_E_INVALID;
-  if (c->sector_bytes != 512 && c->sector_bytes != 4096) return LUNAR_E_INVALID;
-  if (c->mode > LUNAR_MODE_FULL || (uintptr_t)c->buffer % sizeof(void*)) return LUNAR_E_INVALID;
+static int config_check(const struct lunar_config* c, const char** why) {
+  if (!c) return ln_refuse(why, "the configuration is NULL");
+  if (!c->read || !c->write || !c->sync) return ln_refuse(why, "read, write or sync is NULL");
+  if (!c->lock != !c->unlock) return ln_refuse(why, "one of lock and unlock is NULL");
+  if (c->sector_bytes != 512 && c->sector_bytes != 4096) return ln_refuse(why, "sector_bytes is neither 512 nor 4096");
+  if (c->mode > LUNAR_MODE_FULL) return ln_refuse(why, "mode is no enum lunar_mode");
+  if ((uintptr_t)c->buffer % sizeof(void*)) return ln_refuse(why, "buffer is not aligned for a pointer");
   if (!c->buffer || c->buffer_bytes < LUNAR_BUFFER_BYTES_MIN(c->sector_bytes)) return LUNAR_E_BUFFER;
   return c->sector_count < SECTORS_MIN ? LUNAR_E_DEVICE : 0;
 }
@@ -78,7 +81,8 @@ static int claim(struct lunar* db) {
 
 static LN_APART int begin(struct lunar* db, const struct lunar_config* config) {
   *db = (struct lunar){.config = NULL};
-  LN_TRY(config_check(config));
+  const char* why = "";
+  LN_TRY(config_check(config, &why));
   db->config = config;
   LN_TRY(claim(db));
   buffer_divide(db);
@@ -188,7 +192,7 @@ static LN_APART int super_load(struct lunar* db) {
 
 /* --- format --- */
 
-static int classes_plan(const struct lunar_config* c, struct lunar_geometry* g) {
+static int classes_plan(const struct lunar_config* c, struct lunar_geometry* g, const char** why) {
   const uint32_t growth = c->class_growth ? c->class_growth : 2;
   const uint64_t device = (uint64_t)c->sector_count * c->sector_bytes;
   uint32_t max = c->class_bytes_max;
@@ -198,9 +202,14 @@ static int classes_plan(const struct lunar_config* c, struct lunar_geometry* g) 
   }
   uint32_t min = max;
   if (growth != 1) min = c->class_bytes_min ? c->class_bytes_min : c->sector_bytes;
-  if ((growth != 1 && growth != 2) || !is_power_of_two(min) || !is_power_of_two(max)) return LUNAR_E_INVALID;
-  if (min < c->sector_bytes || max < min || max / min > LN_CHUNK_BLOCKS_MAX || max > 64 * 1024) return LUNAR_E_INVALID;
-  if (max < 2 * c->sector_bytes) return LUNAR_E_INVALID; /* a block has a sector of slots and one of rows */
+  if (growth != 1 && growth != 2) return ln_refuse(why, "class_growth is neither 1 nor 2");
+  if (!is_power_of_two(min) || min < c->sector_bytes)
+    return ln_refuse(why, "class_bytes_min is no power of two, or less than a sector");
+  /* a block has a sector of slots and one of rows */
+  if (!is_power_of_two(max) || max < 2 * c->sector_bytes || max > 64 * 1024)
+    return ln_refuse(why, "class_bytes_max is no power of two from two sectors to 64 KiB");
+  if (max < min || max / min > LN_CHUNK_BLOCKS_MAX)
+    return ln_refuse(why, "class_bytes_max is less than class_bytes_min, or more than 128 times as much");
   g->class_growth = (uint8_t)growth;
   g->class_count = 1;
   for (uint32_t size = min; size < max; size *= 2) g->class_count++;
@@ -209,7 +218,7 @@ static int classes_plan(const struct lunar_config* c, struct lunar_geometry* g) 
   return 0;
 }
 
-static int log_plan(const struct lunar_config* c, struct lunar_geometry* g) {
+static int log_plan(const struct lunar_config* c, struct lunar_geometry* g, const char** why) {
   uint32_t sectors = c->log_bytes / c->sector_bytes;
   if (!c->log_bytes) { /* a 32nd; on a small device an eighth, but not less than 64 sectors */
     sectors = c->sector_count / 32;
@@ -219,15 +228,16 @@ static int log_plan(const struct lunar_config* c, struct lunar_geometry* g) {
   }
   uint32_t unit = 64 * 1024 / c->sector_bytes;
   while (unit > 8 && unit * 16 > sectors) unit /= 2;
-  if (sectors < 64) return LUNAR_E_INVALID;
+  if (sectors < 64) return ln_refuse(why, "log_bytes is less than 64 sectors");
   g->unit_sectors = (uint16_t)unit;
   g->log_sectors = sectors / unit * unit;
   return 0;
 }
 
 static int plan(const struct lunar_config* c, struct lunar_geometry* g) {
-  LN_TRY(classes_plan(c, g));
-  LN_TRY(log_plan(c, g));
+  const char* why = "";
+  LN_TRY(classes_plan(c, g, &why));
+  LN_TRY(log_plan(c, g, &why));
   g->tables_max = c->tables_max ? c->tables_max : 16;
   const uint32_t per_root = (c->sector_bytes - LN_ROOT_HEADER) / LN_ROOT_ENTRY;
   g->root_at = 2;
@@ -308,6 +318,16 @@ int lunar_format(const struct lunar_config* config) {
   }
   return closed(&db, error ? error : write_zones(&db));
 }
+
+#if LUNAR_WITH_TEXTS
+const char* lunar_config_fault(const struct lunar_config* config) {
+  struct lunar_geometry geometry;
+  const char* why = "";
+  if (config_check(config, &why) == 0 && classes_plan(config, &geometry, &why) == 0)
+    (void)(log_plan(config, &geometry, &why) == 0);
+  return why;
+}
+#endif
 
 /* --- mount and after --- */
 

@@ -23,6 +23,16 @@
 
 enum ln_state { LN_CLOSED = 0, LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_TXN_LOST = 4 };
 
+/* E_INVALID; *why becomes the reason, where a build has texts. */
+#if LUNAR_WITH_TEXTS
+static inline int ln_refuse(const char** why, const char* reason) {
+  *why = reason;
+  return LUNAR_E_INVALID;
+}
+#else
+#define ln_refuse(why, reason) ((void)(why), LUNAR_E_INVALID)
+#endif
+
 #if LUNAR_WITH_STAT
 #define LN_COUNT(counter, count) ((void)((counter) += (count)))
 #else

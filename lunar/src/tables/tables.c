@@ -105,22 +105,31 @@ int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table) 
   return error;
 }
 
-static int schema_check(const struct lunar_schema* schema) {
+_Static_assert(LUNAR_NAME_MAX == 23 && LUNAR_COLUMNS_MAX == 16, "as the reasons say");
+
+static int column_check(const struct lunar_schema* schema, uint32_t i, const char** why) {
+  const struct lunar_column* column = &schema->columns[i];
+  if (!ln_name_is_sound(column->name)) return ln_refuse(why, "a column's name is empty, or longer than 23 bytes");
+  if (!type_known(column->type)) return ln_refuse(why, "a column's type is no enum lunar_type");
+  if (column->flags > LUNAR_NOT_NULL) return ln_refuse(why, "a column's flags have an unknown bit");
+  for (uint32_t k = 0; k < i; k++)
+    if (strcmp(column->name, schema->columns[k].name) == 0) return ln_refuse(why, "two columns have one name");
+  return 0;
+}
+
+int ln_schema_check(const struct lunar_schema* schema, const char** why) {
   LUNAR_ASSERT(schema);
-  if (schema->column_count == 0 || schema->column_count > LUNAR_COLUMNS_MAX || schema->key >= schema->column_count)
-    return LUNAR_E_INVALID;
-  for (uint32_t i = 0; i < schema->column_count; i++) {
-    if (!ln_name_is_sound(schema->columns[i].name) || !type_known(schema->columns[i].type) ||
-        schema->columns[i].flags > LUNAR_NOT_NULL)
-      return LUNAR_E_INVALID;
-    for (uint32_t k = 0; k < i; k++)
-      if (strcmp(schema->columns[i].name, schema->columns[k].name) == 0) return LUNAR_E_INVALID;
-  }
+  if (schema->column_count == 0 || schema->column_count > LUNAR_COLUMNS_MAX)
+    return ln_refuse(why, "column_count is not from 1 to 16");
+  if (schema->key >= schema->column_count) return ln_refuse(why, "key is the number of no column");
+  for (uint32_t i = 0; i < schema->column_count; i++) LN_TRY(column_check(schema, i, why));
   const uint8_t key = schema->columns[schema->key].type;
-  if (key == LUNAR_REAL || key == LUNAR_BOOLEAN) return LUNAR_E_INVALID;
-  if (schema->ring > LUNAR_RING_AGE || (schema->ring && schema->ring_limit == 0)) return LUNAR_E_INVALID;
-  if (schema->ring == LUNAR_RING_AGE && (key == LUNAR_TEXT || key == LUNAR_BLOB)) return LUNAR_E_INVALID;
-  if (schema->index > LUNAR_INDEX_TREE) return LUNAR_E_INVALID;
+  if (key == LUNAR_REAL || key == LUNAR_BOOLEAN) return ln_refuse(why, "the key's column is REAL or BOOLEAN");
+  if (schema->ring > LUNAR_RING_AGE) return ln_refuse(why, "ring is no enum lunar_ring");
+  if (schema->ring && schema->ring_limit == 0) return ln_refuse(why, "ring_limit is 0");
+  if (schema->ring == LUNAR_RING_AGE && (key == LUNAR_TEXT || key == LUNAR_BLOB))
+    return ln_refuse(why, "the key of a ring by age is no integer");
+  if (schema->index > LUNAR_INDEX_TREE) return ln_refuse(why, "index is no enum lunar_index");
   return index_known(schema->index) && (LUNAR_WITH_RING || !schema->ring) ? 0 : LUNAR_E_UNSUPPORTED;
 }
 
@@ -166,7 +175,8 @@ static int emit_creation(void* context, void* sink, int (*put)(void* sink, const
 int ln_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema) {
   struct lunar_frame* frame;
   uint16_t number;
-  LN_TRY(schema_check(schema));
+  const char* why = "";
+  LN_TRY(ln_schema_check(schema, &why));
   const int found = ln_name_find(db, name, &number);
   if (!found) return LUNAR_E_EXISTS;
   if (found != LUNAR_E_NO_TABLE) return found;

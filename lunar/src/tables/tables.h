@@ -24,6 +24,7 @@ static inline uint32_t ln_meta_sector(const struct lunar* db, uint16_t number) {
 int ln_meta(struct lunar* db, uint16_t number, struct lunar_frame** meta);
 int ln_table_meta(const struct lunar_table* table, struct lunar_frame** meta); /* E_NO_TABLE: it was dropped */
 int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table);
+int ln_schema_check(const struct lunar_schema* schema, const char** why); /* as ln_refuse; also E_UNSUPPORTED */
 int ln_table_create(struct lunar* db, const char* name, const struct lunar_schema* schema);
 int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content content, uint32_t bytes);
 int ln_table_redo_drop(struct lunar* db, uint16_t number);
