@@ -79,6 +79,7 @@ static int move_one(const struct lunar_table* table, enum urgency urgency, uint3
 /* What came of moves is no error of the operation that they precede. Nothing moves any more when a row or page cannot
  * be read: the operation itself may not need it. */
 static int of_moves(struct lunar* db, int error) {
+  if (db->state == LN_BROKEN) return error == LUNAR_E_IO ? error : LUNAR_E_FAILED; /* the way back failed */
   if (LN_NO_ROOM(error) || error == LUNAR_E_TXN_FULL || error == LUNAR_E_NOT_FOUND) return 0;
   if (db->state != LN_READY || (error != LUNAR_E_CORRUPT && error != LUNAR_E_IO)) return error;
   db->unmovable = 1;
