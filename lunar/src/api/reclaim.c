@@ -110,7 +110,10 @@ int ln_reclaim_owed(struct lunar* db) {
   int error = 0;
   uint32_t rows = db->unmovable || (db->scans && !is_short(db)) ? 0 : (uint32_t)ROWS_EACH * db->owed;
   db->owed = 0;
-  if (rows && (ln_table_load(db, db->owed_table, &table) || !table.creation)) return 0; /* it was dropped */
+  if (rows) {
+    error = ln_table_load(db, db->owed_table, &table);
+    if (error == LUNAR_E_CORRUPT || (!error && !table.creation)) return 0; /* it was dropped */
+  }
   for (; rows && !error; rows--) error = move_one(&table, DUE, &bytes);
   return of_moves(db, error);
 }
