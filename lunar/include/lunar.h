@@ -150,8 +150,8 @@ struct lunar_config {
                              128 times the smallest (default: 64 KiB, less on a small device) */
   uint32_t class_growth;    /* 2 (default), or 1: all blocks have class_bytes_max */
   uint32_t log_bytes;  /* of the LOG zone, at least 64 sectors. Default, in sectors: a 32nd of the device; where that is
-                          less  than 128, the smaller one of 128 and an eighth, but at least 64; at most 4 MiB. A whole
-                          number  of units: 64 KiB, halved until the log has 16 of them or they have 8 sectors */
+                          less than 128, the smaller one of 128 and an eighth, but at least 64; at most 4 MiB. A whole
+                          number of units: 64 KiB, halved until the log has 16 of them or they have 8 sectors */
   uint16_t tables_max; /* tables and secondary indexes together; default 16 */
   uint32_t seed;       /* distinguishes this volume from earlier ones on the device: a clock, a noise source, or 0 */
 };

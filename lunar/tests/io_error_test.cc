@@ -150,15 +150,15 @@ class IoErrors : public testing::TestWithParam<Setting> {
       trial.world.device.fail_until = fault.calls == always ? always : k + fault.calls - 1;
       trial.world.device.failing_write_256 = fault.failing_write_256;
       trial.work(steps);
+      const bool of_a_move = trial.world.db.unmovable != 0;  // no error of the operation that the move precedes
       trial.end();
       ASSERT_EQ(trial.wrong, "") << "seed " << seed << ", call " << k << " and " << fault.calls << " in all";
-      errors += trial.errors, silent += trial.errors == 0, failed += trial.failed;
+      errors += trial.errors, silent += trial.errors == 0 && !of_a_move, failed += trial.failed;
     }
     std::printf("%llu calls, %zu errors, %zu handles to be mounted again\n", static_cast<unsigned long long>(calls),
                 errors, failed);
-    EXPECT_LE(silent, calls / 7)
-        << "SUPER has a second copy that can do instead; what was read ahead in vain is read "
-           "again; behind the log's end only a proof of damage is looked for; a row that cannot be read does not move";
+    EXPECT_LE(silent, calls / 8) << "SUPER has a second copy that can do instead; what was read ahead in vain is read "
+                                    "again; behind the log's end only a proof of damage is looked for";
   }
 };
 

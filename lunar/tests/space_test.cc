@@ -236,7 +236,7 @@ TEST_F(Sparse, tables_give_up_their_blocks_in_idle_time) {
   EXPECT_TRUE(t_.sound());
 }
 
-TEST_F(Sparse, tables_make_room_for_others_on_a_full_device_and_the_cursor_is_told) {
+TEST_F(Sparse, tables_make_room_for_others_on_a_full_device_and_the_cursor_reports_it) {
   lunar_table other;
   t_.create("other", LUNAR_INDEX_TREE, &other);
   const std::string content(1000, 'x');

@@ -1,9 +1,9 @@
-/* The space of deleted rows. A block goes back to the allocator with its last row. So that it comes to that, rows move
- * out of the blocks of which most is dead: a few at each change of the table, more when the device is full.
+/* The space of deleted rows. A block is freed when its last row has left it. So rows move out of the blocks with the
+ * most dead bytes: a few at each change of the table, more when the device is full.
  *
- * A moved row is logged as an update that moves its row is: as an operation of its own, which a power cut leaves done
- * or not. The changes of a transaction move no rows, because they would take its room in the log: they are made up for
- * before the next transaction.
+ * Each move is a separate operation, with the record of an update that moves a row. A power cut leaves it done or not
+ * begun. Moves would use up a transaction's room in the log, so its changes move no rows: lunar_begin moves them before
+ * the next transaction.
  */
 #include "api.h"
 
