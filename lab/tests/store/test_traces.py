@@ -109,7 +109,7 @@ def test_energy_from_summaries_is_the_energy_of_all_readings(kind: ValueKind, de
         if other.energy_j is None:
             assert one.missing_reason == other.missing_reason
             continue
-        # Conversion of a device's time rounds to 1 ns where the interval ends and where readings meet sums, at most 13 W.
+        # Conversion of a device's time rounds to 1 ns at both ends and where readings meet sums, at most 13 W.
         assert one.energy_j == pytest.approx(other.energy_j, rel=1e-12, abs=4e-9 * 13 if device else 1e-12)
         assert one.uncertainty_k2_j == pytest.approx(other.uncertainty_k2_j, rel=0.02)
         assert one.coverage == pytest.approx(other.coverage)
