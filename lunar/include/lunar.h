@@ -240,6 +240,7 @@ struct lunar_geometry {
   uint16_t class_sectors_min, chunk_sectors;
   uint16_t tables_max;
   uint8_t class_growth, class_count;
+  uint8_t kept_twice; /* ROOT_ZONE, META_ZONE and the map: copy B lies behind copy A */
 };
 
 struct lunar {
@@ -294,7 +295,7 @@ struct lunar {
   uint32_t checkpoints;
   uint32_t log_wanted; /* sectors */
 #if !defined(LUNAR_WITH_STAT) || LUNAR_WITH_STAT
-  uint32_t spills, reads, writes, flushes, sectors_read, sectors_written; /* counters of lunar_stat */
+  uint32_t spills, reads, writes, flushes, sectors_read, sectors_written, second_copies; /* counters of lunar_stat */
 #endif
   uint32_t releases; /* blocks that left their table's chain, and recoveries */
 #if !defined(LUNAR_WITH_CURSOR) || LUNAR_WITH_CURSOR
@@ -623,7 +624,8 @@ struct lunar_statistics {
   uint32_t epoch;                         /* recoveries so far + 1 */
   uint32_t reads, writes, flushes;        /* calls of the device */
   uint32_t sectors_read, sectors_written;
-  uint8_t mode; /* enum lunar_mode */
+  uint32_t second_copies; /* pages read from their second copy: the first one is unreadable or damaged */
+  uint8_t mode;           /* enum lunar_mode */
 };
 
 /* Reads the root table and the tables' metadata pages, and changes nothing. */

@@ -25,10 +25,11 @@ static int tables_sum(struct lunar* db, uint32_t* tables, uint64_t* bytes, uint6
 }
 
 static void zones(const struct lunar_geometry* g, uint64_t sector_bytes, struct lunar_statistics* stat) {
+  const uint64_t copies = (1u + g->kept_twice) * sector_bytes;
   stat->super_bytes = g->root_at * sector_bytes;
-  stat->root_bytes = (g->meta_at - g->root_at) * sector_bytes;
-  stat->meta_bytes = (g->map_at - g->meta_at) * sector_bytes;
-  stat->map_bytes = g->map_sectors * sector_bytes;
+  stat->root_bytes = (g->meta_at - g->root_at) * copies;
+  stat->meta_bytes = (g->map_at - g->meta_at) * copies;
+  stat->map_bytes = g->map_sectors * copies;
   stat->log_bytes = g->log_sectors * sector_bytes;
   stat->data_bytes = (uint64_t)g->chunk_count * g->chunk_sectors * sector_bytes;
 }
@@ -65,6 +66,7 @@ static int fill(struct lunar* db, struct lunar_statistics* stat) {
       .flushes = db->flushes,
       .sectors_read = db->sectors_read,
       .sectors_written = db->sectors_written,
+      .second_copies = db->second_copies,
       .mode = db->mode,
   };
   zones(g, sector_bytes, stat);

@@ -1,7 +1,8 @@
 /* The volume as a whole: format, mount, unmount, sync, and SUPER. */
 #include "api.h"
 
-enum { SECTORS_MIN = 128, STAGE_BYTES_MAX = 64 * 1024, CLASSES_MAX = 8, LOG_BYTES_MAX = 4 << 20 };
+/* TWICE_MIN: names, metadata and allocation are kept twice where a copy takes at most one sector of so many. */
+enum { SECTORS_MIN = 128, TWICE_MIN = 16, STAGE_BYTES_MAX = 64 * 1024, CLASSES_MAX = 8, LOG_BYTES_MAX = 4 << 20 };
 
 static int is_power_of_two(uint32_t v) { return v && !(v & (v - 1)); }
 static uint32_t divided_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
@@ -131,10 +132,17 @@ static void super_write(const struct lunar_config* c, const struct lunar_geometr
     ln_put16(to + LN_SUPER_UNIT + 2 * i, size);
   }
   to[LN_SUPER_CLASSES] = g->class_count;
+  to[LN_SUPER_TWICE] = g->kept_twice;
   ln_put32(to, ln_checksum(LN_MAGIC, to + 4, c->sector_bytes - 4));
 }
 
 static uint32_t map_per_page(const struct lunar_config* c) { return (c->sector_bytes - LN_MAP_HEADER) / LN_MAP_ENTRY; }
+
+/* Where the zones of names, metadata and allocation, with their second copies, end. */
+static uint32_t copies_end(const struct lunar_geometry* g) {
+  const uint32_t end = g->map_at + g->map_sectors;
+  return g->kept_twice ? 2 * end - g->root_at : end;
+}
 
 static int geometry_sound(const struct lunar_config* c, const struct lunar_geometry* g) {
   const uint64_t data = (uint64_t)g->chunk_count * g->chunk_sectors;
@@ -144,7 +152,7 @@ static int geometry_sound(const struct lunar_config* c, const struct lunar_geome
          (uint64_t)g->chunk_sectors * c->sector_bytes <= 128 * 1024 - 4 * 1024 &&
          (g->class_growth == 1 || g->class_growth == 2) && g->class_count && g->class_count <= CLASSES_MAX &&
          g->log_sectors % g->unit_sectors == 0 && g->root_at >= 2 && g->meta_at > g->root_at &&
-         g->map_at >= g->meta_at + 2u * g->tables_max && g->log_at >= g->map_at + g->map_sectors &&
+         g->map_at >= g->meta_at + 2u * g->tables_max && g->kept_twice <= 1 && g->log_at >= copies_end(g) &&
          (uint64_t)g->map_sectors * map_per_page(c) >= g->chunk_count && g->data_at >= g->log_at + g->log_sectors &&
          (g->class_growth == 1 ? g->class_count == 1
                                : g->class_sectors_min << (g->class_count - 1) == g->chunk_sectors) &&
@@ -170,6 +178,7 @@ static int super_read(const struct lunar_config* c, const uint8_t* from, struct 
   }
   g->class_growth = from[LN_SUPER_GROWTH];
   g->class_count = from[LN_SUPER_CLASSES];
+  g->kept_twice = from[LN_SUPER_TWICE];
   return geometry_sound(c, g) ? 0 : LUNAR_E_CORRUPT;
 }
 
@@ -246,7 +255,8 @@ static int plan(const struct lunar_config* c, struct lunar_geometry* g) {
   if (g->map_at + g->log_sectors >= c->sector_count) return LUNAR_E_DEVICE;
   const uint32_t left = c->sector_count - g->map_at - g->log_sectors;
   g->map_sectors = divided_up(left / g->chunk_sectors, map_per_page(c));
-  g->log_at = g->map_at + g->map_sectors;
+  g->kept_twice = (copies_end(g) - g->root_at) * TWICE_MIN <= c->sector_count;
+  g->log_at = copies_end(g);
   g->data_at = g->log_at + g->log_sectors;
   if (g->data_at >= c->sector_count) return LUNAR_E_DEVICE;
   g->chunk_count = (c->sector_count - g->data_at) / g->chunk_sectors;
@@ -260,7 +270,7 @@ static enum ln_kind kind_at(const struct lunar_geometry* g, uint32_t sector) {
 
 static int write_empty_pages(struct lunar* db) {
   const struct lunar_geometry* g = &db->geometry;
-  for (uint32_t sector = g->root_at; sector < g->log_at; sector++) {
+  for (uint32_t sector = g->root_at; sector < g->map_at + g->map_sectors; sector++) {
     struct lunar_frame* frame;
     const enum ln_kind kind = kind_at(g, sector);
     LN_TRY(ln_page_fresh(db, sector, kind, &frame));

@@ -81,18 +81,34 @@ int ln_ensure_clean(struct lunar* db, uint32_t count) {
   return clean >= count && db->frames_dirty - kept + count <= ln_dirty_max(db) ? 0 : ln_spill(db);
 }
 
-static uint32_t page_sum(const struct lunar* db, const struct lunar_frame* f, const uint8_t* bytes) {
-  return ln_checksum(db->geometry.volume ^ f->sector, bytes + 4, sector_bytes(db) - 4);
+static uint32_t page_sum(const struct lunar* db, uint32_t sector, const uint8_t* bytes) {
+  return ln_checksum(db->geometry.volume ^ sector, bytes + 4, sector_bytes(db) - 4);
 }
 
 void ln_seal(struct lunar* db, struct lunar_frame* frame) {
   uint8_t* bytes = frame->bytes;
-  if (frame->kind != LN_DATA) ln_put32(bytes, page_sum(db, frame, bytes));
+  if (frame->kind != LN_DATA) ln_put32(bytes, page_sum(db, frame->sector, bytes));
 }
 
-static int sound(struct lunar* db, const struct lunar_frame* f, enum ln_kind kind) {
-  const uint8_t* bytes = f->bytes;
-  return kind == LN_DATA || (bytes[LN_PAGE_KIND] == kind && ln_get32(bytes) == page_sum(db, f, bytes));
+static int sound(const struct lunar* db, uint32_t sector, const uint8_t* bytes) {
+  return ln_get32(bytes) == page_sum(db, sector, bytes);
+}
+
+int ln_home_read(struct lunar* db, uint32_t sector, uint8_t* bytes) {
+  const uint32_t distance = ln_copy_distance(db, sector);
+  const int error = ln_device_read(db, sector, bytes, 1);
+  if (!distance || (!error && sound(db, sector, bytes))) return error;
+  LN_COUNT(db->second_copies, 1);
+  LN_TRY(ln_device_read(db, sector + distance, bytes, 1));
+  return sound(db, sector, bytes) ? 0 : LUNAR_E_CORRUPT;
+}
+
+/* A cut between the copies changes nothing: the log has the page. */
+int ln_home_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {
+  const uint32_t distance = ln_copy_distance(db, sector);
+  LUNAR_ASSERT(distance == ln_copy_distance(db, sector + count - 1));
+  LN_TRY(ln_sectors_write(db, sector, data, count));
+  return distance ? ln_sectors_write(db, sector + distance, data, count) : 0;
 }
 
 /* Rows in the stage are not on the device yet. */
@@ -100,6 +116,13 @@ static const uint8_t* staged(const struct lunar* db, uint32_t sector) {
   if (!db->stage_used || sector < db->stage_sector) return NULL;
   const uint32_t at = (sector - db->stage_sector) * sector_bytes(db);
   return at < db->stage_used ? db->stage + at : NULL;
+}
+
+static int page_read(struct lunar* db, uint32_t sector, enum ln_kind kind, uint8_t* bytes) {
+  LN_TRY(kind == LN_DATA || kind == LN_BLOCK ? ln_read_ahead(db, sector, bytes, 1) : ln_home_read(db, sector, bytes));
+  if (kind == LN_DATA) return 0;
+  return bytes[LN_PAGE_KIND] == kind && (ln_copy_distance(db, sector) || sound(db, sector, bytes)) ? 0
+                                                                                                    : LUNAR_E_CORRUPT;
 }
 
 int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
@@ -116,8 +139,7 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
   }
   LN_TRY(make_room(db));
   LN_TRY(take(db, sector, &f));
-  int error = (kind == LN_DATA || kind == LN_BLOCK ? ln_read_ahead : ln_device_read)(db, sector, f->bytes, 1);
-  if (!error && !sound(db, f, kind)) error = LUNAR_E_CORRUPT;
+  const int error = page_read(db, sector, kind, f->bytes);
   if (error) {
     drop(db, f);
     return error;

@@ -284,7 +284,7 @@ static int needs_no_image(const struct lunar* db, const struct lunar_frame* f) {
 int ln_write_frame(struct lunar* db, struct lunar_frame* f) {
   LUNAR_ASSERT(f->flags & LN_DIRTY && f->sector != LN_NONE);
   ln_seal(db, f);
-  LN_TRY(ln_sectors_write(db, f->sector, f->bytes, 1));
+  LN_TRY(ln_home_write(db, f->sector, f->bytes, 1));
   ln_cleaned(db, f);
   return 0;
 }
@@ -354,7 +354,7 @@ static int write_run(struct lunar* db, struct lunar_frame* f, int only_without_i
     ln_seal(db, next);
     memcpy(db->stage + i * sector_bytes(db), next->bytes, sector_bytes(db));
   }
-  LN_TRY(ln_sectors_write(db, first, db->stage, count));
+  LN_TRY(ln_home_write(db, first, db->stage, count));
   for (uint32_t i = 0; i < count; i++) ln_cleaned(db, ln_cached(db, first + i));
   return 0;
 }
@@ -385,7 +385,7 @@ static int write_image(struct lunar* db, enum ln_group kind, struct lunar_frame*
   LUNAR_ASSERT(f && f->flags & LN_DIRTY);
   const uint8_t* image = f->bytes;
   if (kind == LN_BEFORE) {
-    LN_TRY(ln_device_read(db, f->sector, place, 1));
+    LN_TRY(ln_home_read(db, f->sector, place));
     image = place;
   } else {
     ln_seal(db, f);

@@ -95,6 +95,17 @@ void ln_log_check(const struct lunar* db);
 
 enum { LN_PINS_MAX = 5 }; /* of an operation, at any time */
 
+/* How far behind its first copy the second copy of a sector is; 0: it is kept once. */
+static inline uint32_t ln_copy_distance(const struct lunar* db, uint32_t sector) {
+  const struct lunar_geometry* g = &db->geometry;
+  const uint32_t zones = g->map_at + g->map_sectors - g->root_at;
+  return g->kept_twice && sector - g->root_at < zones ? zones : 0;
+}
+/* frames.c: pages in their place. Of a sector that is kept twice, the second copy is read where the first one is
+ * unreadable or damaged, and both are written. */
+int ln_home_read(struct lunar* db, uint32_t sector, uint8_t* bytes);
+int ln_home_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);
+
 /* frames.c: pages and rows' sectors in RAM. A frame that was got is pinned until it is put. */
 int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
 int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);

@@ -223,7 +223,7 @@ static int put_images(struct lunar* db, const struct group* group) {
     LN_TRY(entry_of(db, group, i, &sector, &sum));
     LN_TRY(ln_read_bytes(db, group->sector + 1 + i, 0, db->stage, sector_bytes(db)));
     LN_TRY(ln_forget(db, sector, 1));
-    LN_TRY(ln_sectors_write(db, sector, db->stage, 1));
+    LN_TRY(ln_home_write(db, sector, db->stage, 1));
   }
   return 0;
 }
