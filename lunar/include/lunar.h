@@ -212,6 +212,8 @@ struct lunar_schema {
   uint8_t key;         /* number of the primary key's column: an integer, TEXT or BLOB; it may not be NULL */
   uint8_t index;       /* enum lunar_index: of the primary key */
   uint8_t ring;        /* enum lunar_ring */
+  uint8_t checksum;    /* 1: each row is stored with a checksum of 4 bytes, and a row that does not fit it is E_CORRUPT.
+                          Without it a damaged value may be returned as it is: only pages have checksums */
   uint64_t ring_limit; /* at least 1 */
 };
 
@@ -315,7 +317,7 @@ struct lunar_table {
   struct lunar* db;
   uint32_t creation;
   uint16_t number;
-  uint8_t column_count, key, index, ring;
+  uint8_t column_count, key, index, ring, checksum;
   uint8_t types[LUNAR_COLUMNS_MAX], flags[LUNAR_COLUMNS_MAX];
 };
 
@@ -416,8 +418,8 @@ LUNAR_MUST_CHECK int lunar_table_list(struct lunar* db, uint16_t* number, char n
 /* The schema as it was given. E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_table_schema(struct lunar_table* table, struct lunar_schema* schema);
 
-/* Inserts a row. values: one per column. A stored row has 2 bytes, the bytes of its numbers, and for each TEXT and BLOB
- * 2 and its bytes. It must fit into one block, less some 600 bytes (64 KiB: 64,916 bytes of TEXT and an integer).
+/* Inserts a row. values: one per column. A stored row has 2 bytes, the bytes of its numbers, for each TEXT and BLOB 2
+ * and its bytes, and its checksum if the table has them. It must fit into one block, less some 600 bytes (64 KiB: 64,916 bytes of TEXT and an integer).
  * E_EXISTS, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_INDEX_FULL (also of lunar_update and
  * lunar_index_create, where a secondary tree cannot take a key), E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_insert(struct lunar_table* table, const struct lunar_value* values);
@@ -585,6 +587,7 @@ enum lunar_problem {
   LUNAR_PROBLEM_ENTRY_TWICE,
   LUNAR_PROBLEM_EXTENT,
   LUNAR_PROBLEM_LOG,
+  LUNAR_PROBLEM_ROW_CHECKSUM,
   LUNAR_PROBLEM_END
 };
 

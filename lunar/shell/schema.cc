@@ -89,7 +89,8 @@ std::string create_table_statement(const Table& table) {
   const std::string ring = schema.ring != LUNAR_RING_NONE && schema.ring < std::size(rings)
                                ? rings[schema.ring] + std::to_string(schema.ring_limit)
                                : "";
-  return fmt::format("CREATE TABLE {} ({}){};\n", sql_name(table.name), columns, ring);
+  return fmt::format("CREATE TABLE {} ({}){}{};\n", sql_name(table.name), columns, ring,
+                     schema.checksum != 0 ? " CHECKSUM" : "");
 }
 
 std::string create_index_statements(const Table& table) {

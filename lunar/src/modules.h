@@ -23,6 +23,9 @@
 #ifndef LUNAR_WITH_CACHE
 #define LUNAR_WITH_CACHE 1 /* cache.c: rows that were read by their keys, in separate RAM */
 #endif
+#ifndef LUNAR_WITH_CHECKSUM
+#define LUNAR_WITH_CHECKSUM 1 /* tables whose rows have a checksum */
+#endif
 #ifndef LUNAR_WITH_TRUNCATE
 #define LUNAR_WITH_TRUNCATE 1 /* all rows of a table go at once */
 #endif

@@ -19,6 +19,7 @@ lunar_schema schema(const Options& options) {
   lunar_schema s{};
   s.index = options.index;
   if (options.ring_rows != 0) s.ring = LUNAR_RING_ROWS, s.ring_limit = options.ring_rows;
+  s.checksum = options.checksums ? 1 : 0;
   s.column_count = 3;
   std::strcpy(s.columns[0].name, "key");
   s.columns[0].type = LUNAR_INT64;

@@ -40,6 +40,7 @@ struct Options {
   lunar_index index = LUNAR_INDEX_HASH;
   bool atomic_sectors = false;  // the device declares that it writes a sector wholly or not at all
   std::uint32_t ring_rows = 0;  // a ring of that many rows; 0: no ring
+  bool checksums = false;       // of rows
   // Minimum number of secondary indexes, in this order: a tree by number, a hash index, a tree by text. With any of
   // them the numbers have few values, and 0 is stored as NULL.
   std::uint32_t secondary = 0;

@@ -100,7 +100,12 @@ static int table_schema(const struct lunar_table* table, struct lunar_schema* sc
   struct lunar* db = table->db;
   struct lunar_frame* frame;
   *schema = (struct lunar_schema){
-      .column_count = table->column_count, .key = table->key, .index = table->index, .ring = table->ring};
+      .column_count = table->column_count,
+      .key = table->key,
+      .index = table->index,
+      .ring = table->ring,
+      .checksum = table->checksum,
+  };
   LN_TRY(ln_table_meta(table, &frame));
   schema->ring_limit = ln_get64(frame->bytes + LN_META_RING_LIMIT);
   ln_put(frame);

@@ -19,7 +19,7 @@ static int begin_change(const struct lunar_table* table, struct lunar_frame** me
 
 static int insert_into(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* values) {
   LUNAR_ASSERT(meta->pins > 0 && values);
-  struct ln_new_row row = {.table = table, .values = values, .row_bytes = ln_row_bytes(table, values)};
+  struct ln_new_row row = {.table = table, .values = values, .row_bytes = ln_row_bytes(table, values) + ln_row_sum_bytes(table)};
   struct ln_key key;
   uint8_t class, least;
   const int found = ln_row_find(table, meta, &values[table->key], &row.old);
@@ -85,7 +85,7 @@ static int update_in(const struct lunar_table* table, struct lunar_frame* meta, 
   LN_TRY(ln_row_find(table, meta, key, &c.old));
   LN_TRY(ln_row_at(db, c.old, &c.sector, &c.offset, &c.old_bytes));
   LN_TRY(ln_row_column(db, table, c.sector, c.offset, column, &c.column_offset, &c.column_bytes));
-  if (c.column_offset + c.column_bytes > c.old_bytes) return LUNAR_E_CORRUPT;
+  if (c.column_offset + c.column_bytes + ln_row_sum_bytes(table) > c.old_bytes) return LUNAR_E_CORRUPT;
   c.row_bytes = c.old_bytes - c.column_bytes + bytes;
   if (bytes != c.column_bytes) LN_TRY(ln_block_class(db, meta->bytes, c.row_bytes, &class, &least));
   LN_TRY(ln_key_of(table, key, &number));

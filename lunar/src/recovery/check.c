@@ -223,9 +223,13 @@ static int row_check(struct check* check, const struct block* block, uint32_t sl
   const uint32_t sector = block->sector + offset / check->walk.db->config->sector_bytes;
   const struct ln_place place = {block->ref, (uint16_t)slot};
   struct ln_key key;
-  const int sound = is_row(check, block->sector, offset + LN_ROW_HEADER, bytes);
+  const uint32_t sum_bytes = ln_row_sum_bytes(&check->table);
+  int sound = bytes >= sum_bytes ? is_row(check, block->sector, offset + LN_ROW_HEADER, bytes - sum_bytes) : 0;
   LN_TRY(sound);
   if (!sound) return problem(check, LUNAR_PROBLEM_ROW, sector);
+  if (sum_bytes) sound = ln_row_is_whole(check->walk.db, block->sector, offset + LN_ROW_HEADER, bytes);
+  LN_TRY(sound);
+  if (!sound) return problem(check, LUNAR_PROBLEM_ROW_CHECKSUM, sector);
   if (check->phase == FIND_ROWS) {
     LN_TRY(row_key(check, check->index, place, block->sector, offset + LN_ROW_HEADER, &key));
     return row_is_indexed(check, &key, place, sector);
@@ -698,6 +702,7 @@ static const char* problem_text(uint32_t problem) {
       "an index entry is there twice",
       "rows would be written where others are, or outside their block",
       "the last checkpoint is not whole",
+      "a row's checksum is wrong",
   };
   _Static_assert(sizeof texts / sizeof texts[0] == LUNAR_PROBLEM_END, "a text for each problem");
   return texts[problem];

@@ -21,6 +21,14 @@ int ln_row_get(const struct lunar_table* table, struct ln_place place, void* row
   LN_TRY(ln_row_at(table->db, place, &sector, &offset, &bytes));
   if (bytes > row_bytes) return LUNAR_E_BUFFER;
   LN_TRY(ln_read_bytes(table->db, sector, offset, row, bytes));
+#if LUNAR_WITH_CHECKSUM
+  if (table->checksum) {
+    if (bytes < LN_ROW_SUM) return LUNAR_E_CORRUPT;
+    bytes -= LN_ROW_SUM;
+    if (ln_checksum(table->db->geometry.volume, row, bytes) != ln_load32((const uint8_t*)row + bytes))
+      return LUNAR_E_CORRUPT;
+  }
+#endif
   return ln_row_decode(table, row, bytes, values);
 }
 
@@ -161,16 +169,13 @@ static int emit_old(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t
   return 0;
 }
 
-static int emit_row(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
-  const struct ln_new_row* c = context;
+/* A row with new values, without its checksum. */
+static int emit_values(const struct ln_new_row* c, void* sink,
+                       int (*put)(void* sink, const void* data, uint32_t bytes)) {
   struct lunar* db = c->table->db;
-  LN_FIELDS(head, LN_ROW_HEADER);
-  ln_put16(head, c->row_bytes);
-  ln_put16(head + 2, c->row.room);
-  LN_TRY(put(sink, head, sizeof head));
+  LN_FIELDS(head, 2);
   if (c->values) return ln_row_emit(c->table, c->values, sink, put);
-  if (!c->value) return emit_old(db, c->sector, c->offset, c->old_bytes, sink, put);
-  LUNAR_ASSERT(c->column < c->table->column_count);
+  LUNAR_ASSERT(c->value && c->column < c->table->column_count);
   LN_TRY(ln_read_bytes(db, c->sector, c->offset, head, 2));
   const uint32_t bit = 1u << c->column, nulls = ln_get16(head);
   ln_put16(head, c->value->type == LUNAR_NULL ? nulls | bit : nulls & ~bit);
@@ -178,7 +183,44 @@ static int emit_row(void* context, void* sink, int (*put)(void* sink, const void
   LN_TRY(emit_old(db, c->sector, c->offset + 2, c->column_offset - 2, sink, put));
   LN_TRY(ln_value_emit(c->table->types[c->column], c->value, sink, put));
   const uint32_t after = c->column_offset + c->column_bytes;
-  return emit_old(db, c->sector, c->offset + after, c->old_bytes - after, sink, put);
+  return emit_old(db, c->sector, c->offset + after, c->old_bytes - ln_row_sum_bytes(c->table) - after, sink, put);
+}
+
+#if LUNAR_WITH_CHECKSUM
+struct summing {
+  struct ln_sum sum;
+  void* sink;
+  int (*put)(void* sink, const void* data, uint32_t bytes);
+};
+
+static int put_summing(void* sink, const void* data, uint32_t bytes) {
+  struct summing* s = sink;
+  ln_sum_add(&s->sum, data, bytes);
+  return s->put(s->sink, data, bytes);
+}
+
+static LN_APART int emit_with_sum(const struct ln_new_row* c, void* sink,
+                                  int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  struct summing s = {.sink = sink, .put = put};
+  LN_FIELDS(sum, LN_ROW_SUM);
+  ln_sum_begin(&s.sum, c->table->db->geometry.volume);
+  LN_TRY(emit_values(c, &s, put_summing));
+  ln_put32(sum, ln_sum_end(&s.sum));
+  return put(sink, sum, LN_ROW_SUM);
+}
+#endif
+
+static int emit_row(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {
+  const struct ln_new_row* c = context;
+  LN_FIELDS(head, LN_ROW_HEADER);
+  ln_put16(head, c->row_bytes);
+  ln_put16(head + 2, c->row.room);
+  LN_TRY(put(sink, head, sizeof head));
+  if (!c->values && !c->value) return emit_old(c->table->db, c->sector, c->offset, c->old_bytes, sink, put);
+#if LUNAR_WITH_CHECKSUM
+  if (c->table->checksum) return emit_with_sum(c, sink, put);
+#endif
+  return emit_values(c, sink, put);
 }
 
 static int emit_move(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes)) {

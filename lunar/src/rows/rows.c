@@ -260,3 +260,39 @@ int ln_row_column(struct lunar* db, const struct lunar_table* table, uint32_t se
   }
   return LUNAR_E_INVALID;
 }
+
+#if LUNAR_WITH_CHECKSUM
+/* Of the row without its checksum, and the stored one. */
+static int sums_of(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes, uint32_t* sum,
+                   uint32_t* stored) {
+  LN_FIELDS(piece, 64);
+  struct ln_sum of_row;
+  LUNAR_ASSERT(bytes >= LN_ROW_SUM);
+  ln_sum_begin(&of_row, db->geometry.volume);
+  for (uint32_t left = bytes - LN_ROW_SUM, n; left; left -= n, offset += n) {
+    n = left < sizeof piece ? left : (uint32_t)sizeof piece;
+    LN_TRY(ln_read_bytes(db, sector, offset, piece, n));
+    ln_sum_add(&of_row, piece, n);
+  }
+  *sum = ln_sum_end(&of_row);
+  LN_TRY(ln_read_bytes(db, sector, offset, piece, LN_ROW_SUM));
+  *stored = ln_get32(piece);
+  return 0;
+}
+
+int ln_row_is_whole(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes) {
+  uint32_t sum, stored;
+  if (bytes < LN_ROW_SUM) return 0;
+  LN_TRY(sums_of(db, sector, offset, bytes, &sum, &stored));
+  return sum == stored;
+}
+
+int ln_row_renew_sum(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes) {
+  uint32_t sum, stored;
+  LN_FIELDS(piece, LN_ROW_SUM);
+  if (bytes < LN_ROW_SUM) return LUNAR_E_CORRUPT;
+  LN_TRY(sums_of(db, sector, offset, bytes, &sum, &stored));
+  ln_put32(piece, sum);
+  return ln_write_bytes(db, sector, offset + bytes - LN_ROW_SUM, piece, LN_ROW_SUM, 0);
+}
+#endif

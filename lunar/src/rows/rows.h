@@ -10,9 +10,20 @@ struct ln_content {
 };
 
 /* rows.c: a row is u16 of NULL bits (by column), the key's column, then the other columns in order. Integers, REAL and
- * BOOLEAN have their width; TEXT and BLOB u16 bytes and the bytes. NULL takes no bytes. */
+ * BOOLEAN have their width; TEXT and BLOB u16 bytes and the bytes. NULL takes no bytes. Where the table has checksums,
+ * that of the row is behind it and counts as a part of the row. */
 int ln_values_check(const struct lunar_table* table, const struct lunar_value* values);
-uint32_t ln_row_bytes(const struct lunar_table* table, const struct lunar_value* values);
+uint32_t ln_row_bytes(const struct lunar_table* table, const struct lunar_value* values); /* without checksum */
+#if LUNAR_WITH_CHECKSUM
+#define ln_row_sum_bytes(table) ((table)->checksum ? (uint32_t)LN_ROW_SUM : 0u)
+/* Whether the stored row, which lies at that offset, fits its checksum: 1, 0, or an error. */
+int ln_row_is_whole(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes);
+int ln_row_renew_sum(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes);
+#else
+#define ln_row_sum_bytes(table) 0u
+#define ln_row_is_whole(db, sector, offset, bytes) 1
+#define ln_row_renew_sum(db, sector, offset, bytes) 0
+#endif
 int ln_row_emit(const struct lunar_table* table, const struct lunar_value* values, void* sink,
                 int (*put)(void* sink, const void* data, uint32_t bytes));
 int ln_row_decode(const struct lunar_table* table, const uint8_t* row, uint32_t bytes, struct lunar_value* values);

@@ -17,7 +17,7 @@ static uint32_t block_bytes(const struct lunar* db, const uint8_t* header) {
 static int is_meta(const struct lunar_frame* frame) { return frame->pins > 0 && frame->kind == LN_META; }
 #endif
 
-static int is_ring_meta(const uint8_t* meta) { return (meta[LN_META_RING] & ~LN_INDEXED) != LUNAR_RING_NONE; }
+static int is_ring_meta(const uint8_t* meta) { return (meta[LN_META_RING] & ~(LN_INDEXED | LN_SUMMED)) != LUNAR_RING_NONE; }
 static int is_ring(const struct lunar_frame* meta) { return is_ring_meta(meta->bytes); }
 
 static int sound(struct lunar* db, uint32_t ref, const uint8_t* header) {

@@ -692,6 +692,7 @@ static void create(struct parser* p) {
     columns(p, schema);
     expect(p, ')');
     if (accept(p, LN_K_RING)) ring(p, schema);
+    if (accept(p, LN_K_CHECKSUM)) schema->checksum = 1;
     s->columns = NULL;
     s->table.column_count = 0;
     return;

@@ -58,7 +58,7 @@ static int emit_patch(void* context, void* sink, int (*put)(void* sink, const vo
  * group since the last checkpoint has them. Modes disorder and metadata keep no more than that. */
 static int needs_no_record(const struct ln_new_row* c) {
   struct lunar* db = c->table->db;
-  if (db->mode == LUNAR_MODE_NONE || db->mode > LUNAR_MODE_METADATA || db->state == LN_IN_TXN ||
+  if (db->mode == LUNAR_MODE_NONE || db->mode > LUNAR_MODE_METADATA || db->state == LN_IN_TXN || c->table->checksum ||
       db->config->atomic_write_bytes < db->config->sector_bytes)
     return 0;
   db->wants_settled = 1;
@@ -99,5 +99,6 @@ LN_APART int ln_row_patch(const struct ln_new_row* c) {
     db->no_way_back = 1;
   else
     LN_TRY(ln_log(db, &record, emit_patch, &value));
-  return ln_value_write(db, value.type, value.value, c->sector, c->offset + c->column_offset, plain);
+  LN_TRY(ln_value_write(db, value.type, value.value, c->sector, c->offset + c->column_offset, plain));
+  return c->table->checksum ? ln_row_renew_sum(db, c->sector, c->offset, c->old_bytes) : 0;
 }

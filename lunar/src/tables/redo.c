@@ -75,12 +75,20 @@ static LN_APART int redo_remove(struct lunar* db, const struct ln_record_header*
 
 static LN_APART int redo_patch(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
   uint32_t sector, offset, bytes;
+#if LUNAR_WITH_CHECKSUM
+  struct lunar_table table;
+  LN_TRY(ln_table_load(db, r->table, &table));
+#endif
   LN_TRY(ln_row_at(db, (struct ln_place){r->ref, r->slot}, &sector, &offset, &bytes));
   if ((uint32_t)r->position + r->bytes > bytes) return LUNAR_E_CORRUPT;
 #if LUNAR_WITH_SECONDARY
   if (r->type == LN_PATCH_INDEXED) LN_TRY(index_patched(db, r, sector, offset, content));
 #endif
-  return ln_row_copy(db, content, r->bytes, sector, offset + r->position);
+  LN_TRY(ln_row_copy(db, content, r->bytes, sector, offset + r->position));
+#if LUNAR_WITH_CHECKSUM
+  if (table.checksum) return ln_row_renew_sum(db, sector, offset, bytes);
+#endif
+  return 0;
 }
 
 static LN_APART int redo_block(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {

@@ -86,10 +86,12 @@ int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table) 
                                 .column_count = m[LN_META_COLUMNS],
                                 .key = m[LN_META_KEY],
                                 .index = m[LN_META_INDEX],
-                                .ring = m[LN_META_RING] & LN_RING_OF};
+                                .ring = m[LN_META_RING] & LN_RING_OF,
+                                .checksum = (m[LN_META_RING] & LN_SUMMED) != 0};
   ln_put(frame);
   if (!index_known(table->index)) return table->index == LUNAR_INDEX_TREE ? LUNAR_E_UNSUPPORTED : LUNAR_E_CORRUPT;
   if (table->ring && (!LUNAR_WITH_RING || table->ring & LN_INDEXED)) return LUNAR_E_UNSUPPORTED;
+  if (table->checksum && !LUNAR_WITH_CHECKSUM) return LUNAR_E_UNSUPPORTED;
   if (table->ring > LUNAR_RING_AGE || table->column_count == 0 || table->column_count > LUNAR_COLUMNS_MAX ||
       table->key >= table->column_count)
     return LUNAR_E_CORRUPT;
@@ -130,7 +132,9 @@ int ln_schema_check(const struct lunar_schema* schema, const char** why) {
   if (schema->ring == LUNAR_RING_AGE && (key == LUNAR_TEXT || key == LUNAR_BLOB))
     return ln_refuse(why, "the key of a ring by age is no integer");
   if (schema->index > LUNAR_INDEX_TREE) return ln_refuse(why, "index is no enum lunar_index");
-  return index_known(schema->index) && (LUNAR_WITH_RING || !schema->ring) ? 0 : LUNAR_E_UNSUPPORTED;
+  if (schema->checksum > 1) return ln_refuse(why, "checksum is neither 0 nor 1");
+  if (!index_known(schema->index)) return LUNAR_E_UNSUPPORTED;
+  return (LUNAR_WITH_RING || !schema->ring) && (LUNAR_WITH_CHECKSUM || !schema->checksum) ? 0 : LUNAR_E_UNSUPPORTED;
 }
 
 /* The content of a CREATE record: the name, then u8 index, key, columns, ring, u64 its limit, u32 creation, then the
@@ -187,7 +191,7 @@ int ln_table_create(struct lunar* db, const char* name, const struct lunar_schem
   creation.head[LN_ROOT_ENTRY] = schema->index;
   creation.head[LN_ROOT_ENTRY + 1] = schema->key;
   creation.head[LN_ROOT_ENTRY + 2] = schema->column_count;
-  creation.head[LN_ROOT_ENTRY + 3] = schema->ring;
+  creation.head[LN_ROOT_ENTRY + 3] = (uint8_t)(schema->ring | (schema->checksum ? LN_SUMMED : 0));
   ln_put64(creation.head + LN_ROOT_ENTRY + 4, schema->ring_limit);
   ln_put32(creation.head + LN_ROOT_ENTRY + 12, db->checkpoints << 16 | db->creations++ | 1u << 31);
   db->changing = 1;

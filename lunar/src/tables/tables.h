@@ -59,7 +59,7 @@ int ln_secondary_row_key(const struct lunar_table* table, uint8_t kind, uint8_t 
                          uint32_t sector, uint32_t offset, struct ln_key* key);
 void ln_scan_begin(struct lunar_cursor* cursor); /* cursor.c */
 int ln_secondary_next(struct lunar_cursor* cursor, void* row, size_t row_bytes, struct lunar_value* values);
-#define LN_RING_OF (0xff & ~LN_INDEXED)
+#define LN_RING_OF (0xff & ~(LN_INDEXED | LN_SUMMED))
 #else
 #define ln_secondary_forget(table, place) 0
 #define ln_make_room_for(table) ln_make_room((table)->db, 1)
@@ -67,7 +67,7 @@ int ln_secondary_next(struct lunar_cursor* cursor, void* row, size_t row_bytes, 
 #define ln_secondary_drop(db, number) 0
 #define ln_is_table(db, number) 0
 #define ln_secondary_each(db, number, call) 0
-#define LN_RING_OF 0xff
+#define LN_RING_OF (0xff & ~LN_SUMMED)
 #endif
 
 /* cache.c: rows that were read by their keys. */
