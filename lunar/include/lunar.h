@@ -11,7 +11,8 @@
  *   LUNAR_E_FAILED and changes nothing. Call lunar_unmount and lunar_mount: the volume is then as after a power cut at
  *   the moment of the failure, with the failed operation wholly or not at all.
  * - After a failed read the handle stays usable, unless the operation was already recorded or, in mode none, had begun
- *   to change something: then the handle has failed, too.
+ *   to change something: then the handle has failed, too. A card may have been changed: before the next operation, and
+ *   before anything is written, lunar reads which volume the device has (see lunar_revalidate).
  *
  * Threads: one thread at a time uses a handle. With config.lock and unlock every function may be called from any
  * thread, but not from a signal handler, an interrupt or a callback of the device.
@@ -75,7 +76,8 @@ enum lunar_error {
   LUNAR_E_SCHEMA = -20,      /* since lunar_prepare the table changed, or the index of a SELECT was dropped */
   LUNAR_E_BUSY = -21,        /* the volume is mounted by another handle, or was taken over by one: see lunar_mount */
   LUNAR_E_INDEX_FULL = -22, /* a tree index has reached its greatest height: no key can be added that splits its root */
-  LUNAR_E_MOVED = -23       /* rows that a cursor has not read yet were moved: see lunar_cursor_close */
+  LUNAR_E_MOVED = -23,      /* rows that a cursor has not read yet were moved: see lunar_cursor_close */
+  LUNAR_E_OTHER_VOLUME = -24 /* the device has another volume than the one that was mounted: see lunar_revalidate */
 };
 
 /* What a program asks of the device. */
@@ -293,6 +295,7 @@ struct lunar {
   uint8_t mode, state, redoing, unsynced, freed, no_way_back, parts, settled, wants_settled;
   uint8_t changing;       /* the operation has changed something: an error of it is undone */
   uint8_t failed_request; /* enum lunar_request */
+  uint8_t doubtful;       /* a read has failed: the device may have another volume since */
   uint32_t failed_sector;
   uint32_t checkpoints;
   uint32_t log_wanted; /* sectors */
@@ -359,7 +362,8 @@ struct lunar_cursor {
 
 /* Each function below names its errors. A function with a handle may also return E_INVALID (the handle is not mounted),
  * E_BUSY (another handle took the volume over, see lunar_mount), E_FAILED (the handle has failed, see the top), E_IO,
- * E_CORRUPT (a page that it read is damaged), and E_TXN (the transaction was lost, see lunar_begin). */
+ * E_OTHER_VOLUME (after E_IO, see lunar_revalidate), E_CORRUPT (a page that it read is damaged), and E_TXN (the
+ * transaction was lost, see lunar_begin). */
 
 /* The last request that the device failed in or since lunar_mount. *sector: its first sector; of a flush 0. sector may
  * be NULL. */
@@ -399,6 +403,13 @@ LUNAR_MUST_CHECK int lunar_format(const struct lunar_config* config);
  * head or the log is damaged, see skip_unreadable), E_INVALID (also: the volume has sectors of the other size),
  * E_BUFFER, E_DEVICE (sector_count is less than the volume's), E_UNCLEAN, E_IO. */
 LUNAR_MUST_CHECK int lunar_mount(struct lunar* db, const struct lunar_config* config);
+/* For removable cards: call it when the card may have been changed, as after an interrupt of the card-detect switch. It
+ * reads one sector. 0: it is the volume that was mounted. E_OTHER_VOLUME: it is another one, or none; nothing was
+ * written to it, the handle has failed, and lunar_mount uses the new card. E_IO: no card; the handle stays usable, for
+ * the case that the same card comes back.
+ *
+ * After E_IO each function does the same first, and returns the same errors. */
+LUNAR_MUST_CHECK int lunar_revalidate(struct lunar* db);
 /* Makes everything durable and ends the use of the device. An open transaction is rolled back. */
 LUNAR_MUST_CHECK int lunar_unmount(struct lunar* db);
 
@@ -611,6 +622,7 @@ LUNAR_MUST_CHECK int lunar_check(struct lunar* db, struct lunar_findings* found)
 
 /* Sizes and counters. Counters of the device are since mount, modulo 2^32. */
 struct lunar_statistics {
+  uint32_t volume; /* its number, see config.seed */
   uint32_t sector_bytes, block_bytes_min, block_bytes_max, chunk_bytes;
   uint64_t super_bytes, root_bytes, meta_bytes, map_bytes, log_bytes, data_bytes; /* the zones */
   uint32_t chunks_free, chunks_used;

@@ -86,9 +86,30 @@ lunar_mutant_of(PortableList volumes_have_one_number api/volume.c "*number = ln_
 lunar_mutant_of(PortableList freed_chunks_are_lost space/alloc.c "if (--e[LN_MAP_USED] == 0)" "if (--e[LN_MAP_USED] == 255)")
 lunar_mutant_of(PortableList integers_unchecked rows/rows.c "value->as.integer <= limit &&" "1 ||")
 lunar_mutant_of(PortableList lock_kept_at_an_error tables/session.c "return error && db && db->config ? ln_leave(db, error) : error;" "return error;")
-lunar_mutant_of(Prefetch read_ahead_of_writes pages/prefetch.c "  forget(db, sector, count);" "")
+lunar_mutant_of(Prefetch read_ahead_of_writes pages/frames.c "  ln_ahead_forget(db, sector, count);" "")
 lunar_mutant_of(Prefetch read_ahead_at_once pages/prefetch.c "STREAK = 4" "STREAK = 1")
 lunar_mutant_of(Prefetch read_ahead_never pages/prefetch.c "db->ahead_streak < STREAK ||" "1 ||")
+
+add_library(lunar-KeptTwice OBJECT damage_test.cc world.cc)
+target_link_libraries(lunar-KeptTwice PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+add_library(lunar-ChangedCard OBJECT card_change_test.cc world.cc)
+target_link_libraries(lunar-ChangedCard PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+lunar_mutant_of(KeptTwice the_second_copy_is_not_written pages/frames.c
+  "return distance ? ln_sectors_write(db, sector + distance, data, count) : 0;" "return 0;")
+lunar_mutant_of(KeptTwice the_second_copy_is_not_written_at_recovery recovery/recover.c
+  "LN_TRY(ln_home_write(db, sector, db->stage, 1));" "LN_TRY(ln_sectors_write(db, sector, db->stage, 1));")
+lunar_mutant_of(KeptTwice a_damaged_page_is_its_before_image pages/log.c
+  "LN_TRY(ln_home_read(db, f->sector, place));" "LN_TRY(ln_device_read(db, f->sector, place, 1));")
+lunar_mutant_of(KeptTwice a_patched_row_keeps_its_checksum tables/change.c "return c->table->checksum ?" "return 0 ?"
+  --gtest_filter=RowChecksum.*)
+lunar_mutant_of(KeptTwice a_row_patched_again_keeps_its_checksum tables/redo.c "if (table.checksum)" "if (0)"
+  --gtest_filter=RowChecksum.*)
+lunar_mutant_of(KeptTwice values_change_before_their_checksum tables/change.c "|| c->table->checksum ||" "||"
+  --gtest_filter=RowChecksum.*)
+lunar_mutant_of(ChangedCard the_card_is_not_asked_before_a_write pages/frames.c
+  "const int error = ln_same_volume(db, data);" "const int error = 0;\n  (void)data;")
+lunar_mutant_of(ChangedCard the_card_is_not_asked_before_an_operation tables/session.c
+  "if (db->state == LN_READY) error = ln_same_volume(db, NULL);" "")
 
 lunar_mutant_of(IoErrors writes_never_fail device/device.c "return db->config->write(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_WRITE, sector) : 0;"
   "(void)db->config->write(db->config, sector, data, count); return 0;")

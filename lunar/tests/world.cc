@@ -40,6 +40,7 @@ World::World(const Options& options, std::uint64_t seed)
   config_.atomic_write_bytes = options.atomic_sectors ? options.sector_bytes : 0;
   config_.tables_max = static_cast<std::uint16_t>(options.secondary == 0 ? 2 : 3 + options.secondary);
   config_.log_bytes = options.log_bytes;
+  config_.seed = options.volume_seed;
   must(lunar_format(&config_), "format");
   must(lunar_mount(&db, &config_), "mount");
   const lunar_schema s = schema(options);

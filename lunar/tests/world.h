@@ -45,6 +45,7 @@ struct Options {
   // them the numbers have few values, and 0 is stored as NULL.
   std::uint32_t secondary = 0;
   std::uint32_t first_rows = 0;  // rows before the first step
+  std::uint32_t volume_seed = 0;
   std::uint32_t spills_max = 0;  // not 0: a third of the steps are transactions of 2 to this many spills
   bool statements = false;       // half of the steps are SQL statements that change many rows
   bool truncations = false;      // and some of these remove all rows

@@ -41,6 +41,7 @@ static int fill(struct lunar* db, struct lunar_statistics* stat) {
   uint64_t bytes = 0, dead = 0;
   LN_TRY(tables_sum(db, &tables, &bytes, &dead)); /* first, so that its reads are counted */
   *stat = (struct lunar_statistics){
+      .volume = g->volume,
       .sector_bytes = sector_bytes,
       .block_bytes_min = ln_class_sectors(db, 0) * sector_bytes,
       .block_bytes_max = chunk_bytes,

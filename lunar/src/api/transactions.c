@@ -14,7 +14,8 @@ static int begin(struct lunar* db) {
 
 static int commit(struct lunar* db) {
   if (db->state != LN_IN_TXN) return LUNAR_E_TXN;
-  const int error = ln_commit_group(db);
+  int error = ln_same_volume(db, NULL);
+  if (!error) error = ln_commit_group(db);
   if (error) return ln_undo(db, error);
   db->state = LN_READY;
   return ln_commit_point(db);

@@ -191,6 +191,7 @@ static LN_APART int super_load(struct lunar* db) {
     if (!error) error = super_read(db->config, db->stage, &geometry);
     if (!error) {
       db->geometry = geometry;
+      db->doubtful = 0;
       return 0;
     }
     if (error == LUNAR_E_VERSION) db->refused_version = ln_get16(db->stage + LN_SUPER_VERSION);
@@ -351,6 +352,13 @@ int lunar_mount(struct lunar* db, const struct lunar_config* config) {
     error = ln_recover(db);
   }
   return error ? closed(db, error) : 0;
+}
+
+int lunar_revalidate(struct lunar* db) {
+  const int error = ln_lock(db);
+  if (!db || !db->config) return error;
+  db->doubtful = 1;
+  return ln_leave(db, error ? error : ln_same_volume(db, NULL));
 }
 
 static int everything(struct lunar* db) {

@@ -12,6 +12,7 @@ static int outside(const struct lunar* db, uint32_t sector, uint32_t count) {
 static LN_APART int failed(struct lunar* db, enum lunar_request request, uint32_t sector) {
   db->failed_request = (uint8_t)request;
   db->failed_sector = sector;
+  db->doubtful = 1;
   if (request != LUNAR_REQUEST_READ) db->state = LN_BROKEN;
   return LUNAR_E_IO;
 }

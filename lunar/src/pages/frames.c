@@ -94,13 +94,62 @@ static int sound(const struct lunar* db, uint32_t sector, const uint8_t* bytes) 
   return ln_get32(bytes) == page_sum(db, sector, bytes);
 }
 
+/* A sector of the buffer whose content is not needed; NULL: there is none. */
+static uint8_t* scratch(struct lunar* db, const void* data) {
+#if LUNAR_WITH_PREFETCH
+  db->ahead_count = 0;
+  if (db->ahead_max) return db->ahead;
+#endif
+  if (!db->stage_used && (uintptr_t)data - (uintptr_t)db->stage >= db->stage_bytes) return db->stage;
+  struct lunar_frame* f = ln_buffer_oldest(db);
+  if (f) drop(db, f);
+  return f ? f->bytes : NULL;
+}
+
+int ln_same_volume(struct lunar* db, const void* data) {
+  if (!db->doubtful) return 0;
+  uint8_t* bytes = scratch(db, data);
+  int error = bytes ? LUNAR_E_OTHER_VOLUME : LUNAR_E_FAILED;
+  for (uint32_t copy = 0; bytes && copy < 2; copy++) {
+    const int failed = ln_device_read(db, copy, bytes, 1);
+    if (failed)
+      error = failed;
+    else if (ln_get32(bytes) == ln_checksum(LN_MAGIC, bytes + 4, sector_bytes(db) - 4)) {
+      db->doubtful = ln_get32(bytes + LN_SUPER_VOLUME) != db->geometry.volume;
+      error = db->doubtful ? LUNAR_E_OTHER_VOLUME : 0;
+      break;
+    }
+  }
+  if (error && error != LUNAR_E_IO) db->state = LN_BROKEN;
+  return error;
+}
+
+void ln_make_scratch(struct lunar* db) {
+  for (uint32_t i = 0; i < db->frame_count; i++)
+    if (!db->frames[i].pins && !(db->frames[i].flags & LN_PLAIN)) {
+      drop(db, &db->frames[i]);
+      return;
+    }
+}
+
+int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {
+  const int error = ln_same_volume(db, data);
+  if (error) db->state = LN_BROKEN; /* what was to be written is not on the device */
+  LN_TRY(error);
+  ln_ahead_forget(db, sector, count);
+  return ln_device_write(db, sector, data, count);
+}
+
 int ln_home_read(struct lunar* db, uint32_t sector, uint8_t* bytes) {
   const uint32_t distance = ln_copy_distance(db, sector);
+  const uint8_t doubtful = db->doubtful;
   const int error = ln_device_read(db, sector, bytes, 1);
   if (!distance || (!error && sound(db, sector, bytes))) return error;
   LN_COUNT(db->second_copies, 1);
   LN_TRY(ln_device_read(db, sector + distance, bytes, 1));
-  return sound(db, sector, bytes) ? 0 : LUNAR_E_CORRUPT;
+  if (!sound(db, sector, bytes)) return LUNAR_E_CORRUPT;
+  db->doubtful = doubtful; /* its checksum depends on the volume's number */
+  return 0;
 }
 
 /* A cut between the copies changes nothing: the log has the page. */

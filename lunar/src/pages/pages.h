@@ -36,17 +36,24 @@ _Static_assert(sizeof(struct lunar_frame) <= LUNAR_FRAME_BYTES, "pointers have a
 /* What redoing has in a recovery, and in that of a mount which takes an unreadable sector for the end. */
 enum { LN_REDOING = 1, LN_SKIPPING = 2 };
 
+/* frames.c: ln_device_write for every room above the device. */
+int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);
+/* After a failed read: E_OTHER_VOLUME, and the handle has failed, if the device has another volume now. data: content
+ * of the stage that is needed; NULL: none. */
+int ln_same_volume(struct lunar* db, const void* data);
+/* Gives up a frame for it. Only where all but the plain frames are given up next. */
+void ln_make_scratch(struct lunar* db);
+
 /* prefetch.c: reads of rows and their blocks. */
 #if LUNAR_WITH_PREFETCH
 uint32_t ln_prefetch_sectors(const struct lunar_config* config);
-/* ln_device_write for every room above the device: what was read ahead of these sectors is forgotten. */
-int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);
+void ln_ahead_forget(struct lunar* db, uint32_t sector, uint32_t count); /* these sectors change */
 int ln_read_ahead(struct lunar* db, uint32_t sector, void* data, uint32_t count);
 void ln_prefetch(struct lunar* db, uint32_t sector,
                  uint32_t count); /* sectors that are wanted next, unless in a scan */
 #else
 #define ln_prefetch_sectors(config) 0u
-#define ln_sectors_write ln_device_write
+#define ln_ahead_forget(db, sector, count) ((void)0)
 #define ln_read_ahead ln_device_read
 #endif
 

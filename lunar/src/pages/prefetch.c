@@ -18,14 +18,9 @@ uint32_t ln_prefetch_sectors(const struct lunar_config* config) {
   return (uint32_t)(sectors < max ? sectors : max);
 }
 
-static void forget(struct lunar* db, uint32_t sector, uint32_t count) {
-  if (sector < db->ahead_sector + db->ahead_count && db->ahead_sector < sector + count) db->ahead_count = 0;
-}
-
-int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {
+void ln_ahead_forget(struct lunar* db, uint32_t sector, uint32_t count) {
   LUNAR_ASSERT(count > 0);
-  forget(db, sector, count);
-  return ln_device_write(db, sector, data, count);
+  if (sector < db->ahead_sector + db->ahead_count && db->ahead_sector < sector + count) db->ahead_count = 0;
 }
 
 /* Of the sectors wanted, those at the beginning that were read ahead. */
@@ -73,7 +68,7 @@ int ln_read_ahead(struct lunar* db, uint32_t sector, void* data, uint32_t count)
   if (db->ahead_streak < STREAK || count >= db->ahead_max || sector >= db->config->sector_count)
     return ln_device_read(db, sector, to, count);
   while (db->ahead_window < count) db->ahead_window = (uint16_t)(2 * db->ahead_window);
-  LN_TRY(fill(db, sector));
+  if (fill(db, sector)) return ln_device_read(db, sector, to, count); /* the sectors behind may be the bad ones */
   const uint32_t n = taken(db, sector, to, count);
   return n == count ? 0 : ln_device_read(db, sector + n, to + (size_t)n * sector_bytes(db), count - n);
 }

@@ -10,6 +10,7 @@ int ln_undo(struct lunar* db, int error) {
   const int in_transaction = db->state == LN_IN_TXN;
   if (db->state == LN_BROKEN) return error;
   if (db->mode == LUNAR_MODE_NONE && LN_NO_ROOM(error)) return error; /* it sees to room before it changes anything */
+  if (db->doubtful && db->mode != LUNAR_MODE_NONE && !db->no_way_back) ln_make_scratch(db);
   int failed = db->mode == LUNAR_MODE_NONE || db->no_way_back ? LUNAR_E_FAILED : ln_settle_plain(db, 0, LN_NONE);
   if (!failed && !in_transaction) failed = ln_stage_write(db, 0); /* the operations before this one */
   if (!failed) failed = ln_recover(db);
@@ -17,7 +18,7 @@ int ln_undo(struct lunar* db, int error) {
     db->state = LN_BROKEN;
   else if (in_transaction && error)
     db->state = LN_TXN_LOST;
-  return failed == LUNAR_E_IO ? failed : error;
+  return failed == LUNAR_E_IO || failed == LUNAR_E_OTHER_VOLUME ? failed : error;
 }
 
 int ln_undo_change(struct lunar* db, int error) {

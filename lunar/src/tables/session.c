@@ -52,7 +52,9 @@ int ln_enter_for_commit(struct lunar* db) {
 
 int ln_enter(struct lunar* db) {
   LN_TRY(ln_enter_for_commit(db));
-  return db->state == LN_TXN_LOST ? ln_leave(db, LUNAR_E_TXN) : 0;
+  int error = db->state == LN_TXN_LOST ? LUNAR_E_TXN : 0;
+  if (db->state == LN_READY) error = ln_same_volume(db, NULL); /* a transaction asks when it ends */
+  return error ? ln_leave(db, error) : 0;
 }
 
 int ln_leave(struct lunar* db, int error) {

@@ -1,0 +1,142 @@
+// A card is taken out and another one is put in: nothing is written to it, and no operation is acknowledged.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "emubd.h"
+#include "lunar.h"
+#include "values.h"
+#include "world.h"
+
+namespace lunar_test {
+namespace {
+
+// The card slot of a world: its requests go to one of two cards, or fail.
+struct Slot {
+  explicit Slot(World& of) : first(of.device), inserted(&of.device) {
+    EXPECT_EQ(emubd_open(&second, first.sector_bytes, first.sector_count), 0);
+    lunar_config& config = of.config();
+    config.context = this;
+    config.read = [](const lunar_config* c, std::uint32_t sector, void* data, std::uint32_t count) {
+      Slot& slot = *static_cast<Slot*>(c->context);
+      if (slot.fails()) return -1;
+      std::memcpy(data, slot.inserted->sectors + std::size_t{512} * sector, std::size_t{512} * count);
+      return 0;
+    };
+    config.write = [](const lunar_config* c, std::uint32_t sector, const void* data, std::uint32_t count) {
+      Slot& slot = *static_cast<Slot*>(c->context);
+      if (slot.fails()) return -1;
+      if (slot.inserted == &slot.second) ++slot.written;
+      std::memcpy(slot.inserted->sectors + std::size_t{512} * sector, data, std::size_t{512} * count);
+      return 0;
+    };
+    config.sync = [](const lunar_config* c) { return static_cast<Slot*>(c->context)->fails() ? -1 : 0; };
+  }
+  ~Slot() { emubd_close(&second); }
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  // The request number `out_at`, and so many in all, meet no card; then the slot has the second one.
+  bool fails() {
+    ++requests;
+    if (requests < out_at || out_at == 0) return false;
+    if (requests < out_at + outs) return true;
+    if (changes) inserted = &second;
+    return false;
+  }
+
+  emubd& first;
+  emubd second{};
+  emubd* inserted;
+  std::uint64_t requests = 0, out_at = 0, outs = 1;
+  std::size_t written = 0;  // requests to the second card
+  bool changes = true;
+};
+
+const Setting settings[] = {
+    {"none", {.mode = LUNAR_MODE_NONE}},
+    {"metadata", {.mode = LUNAR_MODE_METADATA, .atomic_sectors = true}},
+    {"data", {.mode = LUNAR_MODE_DATA, .sectors = 448, .log_bytes = 192 * 512, .secondary = 2}},
+    {"data_16_KiB", {.mode = LUNAR_MODE_DATA, .sectors = 1024, .buffer_bytes = 16384, .index = LUNAR_INDEX_TREE}},
+    {"full", {.mode = LUNAR_MODE_FULL}},
+    {"full_ring", {.mode = LUNAR_MODE_FULL, .buffer_bytes = 16384, .ring_rows = 9}},
+};
+
+class ChangedCard : public testing::TestWithParam<Setting> {};
+
+TEST_P(ChangedCard, is_not_written_to_wherever_the_first_one_is_taken_out) {
+  const auto seed = test_seed();
+  const std::uint64_t stride = one_in(3);
+  bool ends = false;
+  for (std::uint64_t k = 1; !ends; k += stride)
+    for (const std::uint64_t outs : {1, 2, 5}) {
+      SCOPED_TRACE("request " + std::to_string(k) + ", " + std::to_string(outs) + " requests without a card");
+      Options of_second = GetParam().options;
+      of_second.volume_seed = 99;
+      World world(GetParam().options, seed), other(of_second, seed);
+      for (int i = 0; i < 20; ++i) ASSERT_EQ(world.step(), 0) << world.did;
+      for (int i = 0; i < 20; ++i) ASSERT_EQ(other.step(), 0) << other.did;
+      ASSERT_EQ(other.unmount(), 0);
+      Slot slot(world);
+      std::memcpy(slot.second.sectors, other.device.sectors, std::size_t{512} * other.device.sector_count);
+      slot.out_at = k, slot.outs = outs;
+      int acknowledged = 0;
+      for (int i = 0; i < 40; ++i) {
+        const bool was_out = slot.requests >= k;
+        const int error = world.step();
+        acknowledged += was_out && error == 0;
+      }
+      ends = slot.requests < k;
+      EXPECT_EQ(acknowledged, 0);
+      const int unmounted = world.unmount();
+      EXPECT_TRUE(unmounted != 0 || slot.inserted == &slot.first);
+      ASSERT_EQ(slot.written, 0U);
+      ASSERT_EQ(std::memcmp(slot.second.sectors, other.device.sectors,
+                            std::size_t{512} * other.device.sector_count),
+                0);
+    }
+}
+
+TEST_P(ChangedCard, is_found_when_the_switch_of_the_slot_is_heard) {
+  Options of_second = GetParam().options;
+  of_second.volume_seed = 99;
+  World world(GetParam().options, 1), other(of_second, 1);
+  for (int i = 0; i < 30; ++i) ASSERT_EQ(world.step(), 0);
+  ASSERT_EQ(other.unmount(), 0);
+  Slot slot(world);
+  std::memcpy(slot.second.sectors, other.device.sectors, std::size_t{512} * other.device.sector_count);
+  ASSERT_EQ(lunar_revalidate(&world.db), 0);
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(world.step(), 0);
+  slot.inserted = &slot.second;  // with no request in between
+  const int result = lunar_revalidate(&world.db);
+  // With the least buffer every sector of it may be in use.
+  EXPECT_TRUE(result == LUNAR_E_OTHER_VOLUME ||
+              (result == LUNAR_E_FAILED && GetParam().options.buffer_bytes == LUNAR_BUFFER_BYTES_MIN(512)));
+  ASSERT_EQ(lunar_revalidate(&world.db), LUNAR_E_FAILED);
+  for (int i = 0; i < 10; ++i) EXPECT_NE(world.step(), 0);
+  EXPECT_NE(world.unmount(), 0);
+  EXPECT_EQ(slot.written, 0U);
+  ASSERT_EQ(world.mount(), 0);  // now the second card is used
+}
+
+TEST_P(ChangedCard, that_was_the_same_one_goes_on) {
+  World world(GetParam().options, 1);
+  for (int i = 0; i < 30; ++i) ASSERT_EQ(world.step(), 0);
+  Slot slot(world);
+  slot.changes = false;
+  slot.out_at = 1, slot.outs = 4;
+  for (const int expected : {int{LUNAR_E_IO}, int{LUNAR_E_IO}, 0})  // each reads both copies
+    ASSERT_EQ(lunar_revalidate(&world.db), expected);
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(world.step(), 0);
+  const auto state = world.read();
+  ASSERT_TRUE(state && *state == world.now);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ChangedCard, testing::ValuesIn(settings),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+}  // namespace
+}  // namespace lunar_test
