@@ -20,8 +20,8 @@
  * No function allocates memory, and the library has no static variables. No pointer may be NULL unless stated: only the
  * fields of lunar_config are checked. A build without a module (src/modules.h) lacks its functions, and a program
  * that calls them does not link: lunar_cursor_* (CURSOR), lunar_index_* (SECONDARY), lunar_cache_* (CACHE),
- * lunar_truncate (TRUNCATE), lunar_compact (COMPACT), lunar_check (CHECK), lunar_stat (STAT), lunar_prepare and what
- * follows it (SQL).
+ * lunar_truncate (TRUNCATE), lunar_compact (COMPACT), lunar_revalidate (CARDS), lunar_check (CHECK), lunar_stat (STAT),
+ * lunar_prepare and what follows it (SQL).
  *
  * Source: X. Fan et al., "LUNAR: A Native Table Engine for Embedded Devices", LCTES '23. docs/DESIGN.md gives the
  * differences and their reasons, docs/FORMAT.md the bytes on the device.
@@ -430,9 +430,9 @@ LUNAR_MUST_CHECK int lunar_table_list(struct lunar* db, uint16_t* number, char n
 LUNAR_MUST_CHECK int lunar_table_schema(struct lunar_table* table, struct lunar_schema* schema);
 
 /* Inserts a row. values: one per column. A stored row has 2 bytes, the bytes of its numbers, for each TEXT and BLOB 2
- * and its bytes, and its checksum if the table has them. It must fit into one block, less some 600 bytes (64 KiB: 64,916 bytes of TEXT and an integer).
- * E_EXISTS, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_INDEX_FULL (also of lunar_update and
- * lunar_index_create, where a secondary tree cannot take a key), E_TXN_FULL, E_NO_TABLE. */
+ * and its bytes, and its checksum if the table has them. It must fit into one block, less some 600 bytes (64 KiB:
+ * 64,916 bytes of TEXT and an integer). E_EXISTS, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_INDEX_FULL
+ * (also of lunar_update and lunar_index_create, where a secondary tree cannot take a key), E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_insert(struct lunar_table* table, const struct lunar_value* values);
 /* Reads a row into row (row_bytes; E_BUFFER if it is too small). values: one per column; their TEXT and BLOB point into
  * row. E_NOT_FOUND, E_INVALID (the key's type, or an integer that its column cannot have), E_TOO_LARGE (a key that a

@@ -23,6 +23,9 @@
 #ifndef LUNAR_WITH_CACHE
 #define LUNAR_WITH_CACHE 1 /* cache.c: rows that were read by their keys, in separate RAM */
 #endif
+#ifndef LUNAR_WITH_CARDS
+#define LUNAR_WITH_CARDS 1 /* a card that was changed without a mount is found before anything is written to it */
+#endif
 #ifndef LUNAR_WITH_CHECKSUM
 #define LUNAR_WITH_CHECKSUM 1 /* tables whose rows have a checksum */
 #endif

@@ -94,8 +94,7 @@ TEST_P(ChangedCard, is_not_written_to_wherever_the_first_one_is_taken_out) {
       const int unmounted = world.unmount();
       EXPECT_TRUE(unmounted != 0 || slot.inserted == &slot.first);
       ASSERT_EQ(slot.written, 0U);
-      ASSERT_EQ(std::memcmp(slot.second.sectors, other.device.sectors,
-                            std::size_t{512} * other.device.sector_count),
+      ASSERT_EQ(std::memcmp(slot.second.sectors, other.device.sectors, std::size_t{512} * other.device.sector_count),
                 0);
     }
 }

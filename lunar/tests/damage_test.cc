@@ -123,8 +123,7 @@ class Rows {
   // The place of the row's text in its block.
   std::uint8_t* stored(int i) const {
     const std::string wanted = text_of(i);
-    const std::string_view all(reinterpret_cast<const char*>(device.sectors),
-                               std::size_t{512} * device.sector_count);
+    const std::string_view all(reinterpret_cast<const char*>(device.sectors), std::size_t{512} * device.sector_count);
     const std::size_t data = std::size_t{512} * db.geometry.data_at;
     const auto at = all.find(wanted, data);
     EXPECT_NE(at, std::string_view::npos);

@@ -354,12 +354,14 @@ int lunar_mount(struct lunar* db, const struct lunar_config* config) {
   return error ? closed(db, error) : 0;
 }
 
+#if LUNAR_WITH_CARDS
 int lunar_revalidate(struct lunar* db) {
   const int error = ln_lock(db);
   if (!db || !db->config) return error;
   db->doubtful = 1;
   return ln_leave(db, error ? error : ln_same_volume(db, NULL));
 }
+#endif
 
 static int everything(struct lunar* db) {
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;

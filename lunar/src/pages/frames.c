@@ -94,6 +94,7 @@ static int sound(const struct lunar* db, uint32_t sector, const uint8_t* bytes) 
   return ln_get32(bytes) == page_sum(db, sector, bytes);
 }
 
+#if LUNAR_WITH_CARDS
 /* A sector of the buffer whose content is not needed; NULL: there is none. */
 static uint8_t* scratch(struct lunar* db, const void* data) {
 #if LUNAR_WITH_PREFETCH
@@ -131,31 +132,42 @@ void ln_make_scratch(struct lunar* db) {
       return;
     }
 }
+#endif
 
+#if LUNAR_WITH_CARDS || LUNAR_WITH_PREFETCH
 int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {
+#if LUNAR_WITH_CARDS
   const int error = ln_same_volume(db, data);
   if (error) db->state = LN_BROKEN; /* what was to be written is not on the device */
   LN_TRY(error);
+#endif
   ln_ahead_forget(db, sector, count);
   return ln_device_write(db, sector, data, count);
 }
+#endif
+
+/* How far behind its first copy the second copy of a sector is; 0: it is kept once. */
+static LN_APART uint32_t copy_distance(const struct lunar* db, uint32_t sector) {
+  const struct lunar_geometry* g = &db->geometry;
+  const uint32_t zones = g->map_at + g->map_sectors - g->root_at;
+  return g->kept_twice && sector - g->root_at < zones ? zones : 0;
+}
 
 int ln_home_read(struct lunar* db, uint32_t sector, uint8_t* bytes) {
-  const uint32_t distance = ln_copy_distance(db, sector);
-  const uint8_t doubtful = db->doubtful;
+  const uint32_t distance = copy_distance(db, sector);
   const int error = ln_device_read(db, sector, bytes, 1);
   if (!distance || (!error && sound(db, sector, bytes))) return error;
   LN_COUNT(db->second_copies, 1);
   LN_TRY(ln_device_read(db, sector + distance, bytes, 1));
   if (!sound(db, sector, bytes)) return LUNAR_E_CORRUPT;
-  db->doubtful = doubtful; /* its checksum depends on the volume's number */
+  db->doubtful = 0; /* its checksum depends on the volume's number */
   return 0;
 }
 
 /* A cut between the copies changes nothing: the log has the page. */
 int ln_home_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {
-  const uint32_t distance = ln_copy_distance(db, sector);
-  LUNAR_ASSERT(distance == ln_copy_distance(db, sector + count - 1));
+  const uint32_t distance = copy_distance(db, sector);
+  LUNAR_ASSERT(distance == copy_distance(db, sector + count - 1));
   LN_TRY(ln_sectors_write(db, sector, data, count));
   return distance ? ln_sectors_write(db, sector + distance, data, count) : 0;
 }
@@ -165,13 +177,6 @@ static const uint8_t* staged(const struct lunar* db, uint32_t sector) {
   if (!db->stage_used || sector < db->stage_sector) return NULL;
   const uint32_t at = (sector - db->stage_sector) * sector_bytes(db);
   return at < db->stage_used ? db->stage + at : NULL;
-}
-
-static int page_read(struct lunar* db, uint32_t sector, enum ln_kind kind, uint8_t* bytes) {
-  LN_TRY(kind == LN_DATA || kind == LN_BLOCK ? ln_read_ahead(db, sector, bytes, 1) : ln_home_read(db, sector, bytes));
-  if (kind == LN_DATA) return 0;
-  return bytes[LN_PAGE_KIND] == kind && (ln_copy_distance(db, sector) || sound(db, sector, bytes)) ? 0
-                                                                                                    : LUNAR_E_CORRUPT;
 }
 
 int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
@@ -188,7 +193,10 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
   }
   LN_TRY(make_room(db));
   LN_TRY(take(db, sector, &f));
-  const int error = page_read(db, sector, kind, f->bytes);
+  int error =
+      kind == LN_DATA || kind == LN_BLOCK ? ln_read_ahead(db, sector, f->bytes, 1) : ln_home_read(db, sector, f->bytes);
+  if (!error && kind != LN_DATA && (f->bytes[LN_PAGE_KIND] != kind || !sound(db, sector, f->bytes)))
+    error = LUNAR_E_CORRUPT;
   if (error) {
     drop(db, f);
     return error;

@@ -37,12 +37,21 @@ _Static_assert(sizeof(struct lunar_frame) <= LUNAR_FRAME_BYTES, "pointers have a
 enum { LN_REDOING = 1, LN_SKIPPING = 2 };
 
 /* frames.c: ln_device_write for every room above the device. */
+#if LUNAR_WITH_CARDS || LUNAR_WITH_PREFETCH
 int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);
+#else
+#define ln_sectors_write ln_device_write
+#endif
+#if LUNAR_WITH_CARDS
 /* After a failed read: E_OTHER_VOLUME, and the handle has failed, if the device has another volume now. data: content
  * of the stage that is needed; NULL: none. */
 int ln_same_volume(struct lunar* db, const void* data);
 /* Gives up a frame for it. Only where all but the plain frames are given up next. */
 void ln_make_scratch(struct lunar* db);
+#else
+#define ln_same_volume(db, data) 0
+#define ln_make_scratch(db) ((void)0)
+#endif
 
 /* prefetch.c: reads of rows and their blocks. */
 #if LUNAR_WITH_PREFETCH
@@ -102,12 +111,6 @@ void ln_log_check(const struct lunar* db);
 
 enum { LN_PINS_MAX = 5 }; /* of an operation, at any time */
 
-/* How far behind its first copy the second copy of a sector is; 0: it is kept once. */
-static inline uint32_t ln_copy_distance(const struct lunar* db, uint32_t sector) {
-  const struct lunar_geometry* g = &db->geometry;
-  const uint32_t zones = g->map_at + g->map_sectors - g->root_at;
-  return g->kept_twice && sector - g->root_at < zones ? zones : 0;
-}
 /* frames.c: pages in their place. Of a sector that is kept twice, the second copy is read where the first one is
  * unreadable or damaged, and both are written. */
 int ln_home_read(struct lunar* db, uint32_t sector, uint8_t* bytes);

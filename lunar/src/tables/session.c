@@ -52,8 +52,9 @@ int ln_enter_for_commit(struct lunar* db) {
 
 int ln_enter(struct lunar* db) {
   LN_TRY(ln_enter_for_commit(db));
-  int error = db->state == LN_TXN_LOST ? LUNAR_E_TXN : 0;
-  if (db->state == LN_READY) error = ln_same_volume(db, NULL); /* a transaction asks when it ends */
+  const int error = db->state == LN_TXN_LOST ? LUNAR_E_TXN
+                    : db->state == LN_READY  ? ln_same_volume(db, NULL) /* a transaction asks when it ends */
+                                             : 0;
   return error ? ln_leave(db, error) : 0;
 }
 
