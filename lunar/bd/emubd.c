@@ -73,6 +73,8 @@ static int write_sectors(const struct lunar_config* config, uint32_t sector, con
     store(bd, sector, data, (count * bd->failing_write_256 + 255) / 256);
     return failed(bd, LUNAR_REQUEST_WRITE, sector);
   }
+  for (uint32_t i = 0; i < count; i++)
+    if (bd->bad[sector + i] & EMUBD_HEALS) bd->bad[sector + i] = 0;
   bd->writes++, bd->sectors_written += count;
   if (bd->card) card_write(bd->card, (uint64_t)sector * bd->sector_bytes, (uint64_t)count * bd->sector_bytes);
   return store(bd, sector, data, count);

@@ -18,7 +18,7 @@ struct emubd_write { /* an unsynced sector with its previous contents */
   uint8_t* old;
 };
 
-enum emubd_bad { EMUBD_BAD_READ = 1, EMUBD_BAD_WRITE = 2 };
+enum emubd_bad { EMUBD_BAD_READ = 1, EMUBD_BAD_WRITE = 2, EMUBD_HEALS = 4 /* a write makes it readable again */ };
 
 struct emubd {
   uint32_t sector_bytes, sector_count;

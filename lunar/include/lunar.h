@@ -20,8 +20,8 @@
  * No function allocates memory, and the library has no static variables. No pointer may be NULL unless stated: only the
  * fields of lunar_config are checked. A build without a module (src/modules.h) lacks its functions, and a program
  * that calls them does not link: lunar_cursor_* (CURSOR), lunar_index_* (SECONDARY), lunar_cache_* (CACHE),
- * lunar_truncate (TRUNCATE), lunar_compact (COMPACT), lunar_revalidate (CARDS), lunar_check (CHECK), lunar_stat (STAT),
- * lunar_prepare and what follows it (SQL).
+ * lunar_truncate (TRUNCATE), lunar_compact (COMPACT), lunar_revalidate (CARDS), lunar_check (CHECK), lunar_repair
+ * (REPAIR), lunar_stat (STAT), lunar_prepare and what follows it (SQL).
  *
  * Source: X. Fan et al., "LUNAR: A Native Table Engine for Embedded Devices", LCTES '23. docs/DESIGN.md gives the
  * differences and their reasons, docs/FORMAT.md the bytes on the device.
@@ -310,9 +310,11 @@ struct lunar {
   struct lunar_cache* caches;
 #endif
 #if LUNAR_ALLOCATED > 8u
-  uint16_t index_sectors; /* of the log, for the secondary indexes of the table that was worked on last */
-  uint8_t indexes;        /* their number */
-  uint8_t building;       /* an index */
+  uint16_t index_sectors;          /* of the log, for the secondary indexes of the table that was worked on last */
+  uint8_t indexes;                 /* their number */
+  uint8_t building;                /* an index */
+  uint16_t marked;                 /* number + 1 of a damaged table; 0: none */
+  uint32_t lost_rows, lost_blocks; /* in repairs by insertions */
 #endif
 };
 
@@ -620,6 +622,24 @@ struct lunar_findings {
  * its rows differ, each row and entry is searched. E_CORRUPT (found has the problem), E_TXN (in a transaction). */
 LUNAR_MUST_CHECK int lunar_check(struct lunar* db, struct lunar_findings* found);
 
+/* What a repair has given up. */
+struct lunar_losses {
+  uint32_t rows;   /* that cannot be read, do not fit the schema or their checksum, or have another row's key */
+  uint32_t blocks; /* with all their rows: their headers or slots cannot be read, or blocks between two such ones */
+};
+
+/* Makes a damaged table usable again, after reads that fail in the same place every time: rows and blocks that cannot
+ * be read leave the table, and its indexes are made anew from the rows that are left. Each row that lies in
+ * readable sectors stays, but for those of a block whose header or slots are lost; so copy what can be read before
+ * (the shell's .export). losses becomes what has gone. The time grows with the table: it reads each row once, and once
+ * for each index. Pages of a damaged index that cannot be reached stay allocated. After a power cut
+ * in it every call with the table returns E_CORRUPT, until it is repaired again.
+ *
+ * Insertions into ring tables, and lunar_table_open after a mount that met damage, do this by themselves, so that a
+ * logger goes on; the call then takes as long.
+ * E_TXN (in a transaction), E_NO_TABLE. */
+LUNAR_MUST_CHECK int lunar_repair(struct lunar_table* table, struct lunar_losses* losses);
+
 /* Sizes and counters. Counters of the device are since mount, modulo 2^32. */
 struct lunar_statistics {
   uint32_t volume; /* its number, see config.seed */
@@ -639,8 +659,9 @@ struct lunar_statistics {
   uint32_t epoch;                         /* recoveries so far + 1 */
   uint32_t reads, writes, flushes;        /* calls of the device */
   uint32_t sectors_read, sectors_written;
-  uint32_t second_copies; /* pages read from their second copy: the first one is unreadable or damaged */
-  uint8_t mode;           /* enum lunar_mode */
+  uint32_t lost_rows, lost_blocks; /* since mount, in repairs that insertions into ring tables made */
+  uint32_t second_copies;          /* pages read from their second copy: the first one is unreadable or damaged */
+  uint8_t mode;                    /* enum lunar_mode */
 };
 
 /* Reads the root table and the tables' metadata pages, and changes nothing. */

@@ -149,6 +149,7 @@ enum { LN_LISTS = 4 };
 enum { LN_OPEN_SECTORS = 8 }; /* in the slot of OPEN and EXTEND: from this bit on the block's sectors */
 /* The table has secondary indexes; its rows have checksums. A build without the module does not open such a table. */
 enum { LN_INDEXED = 0x80, LN_SUMMED = 0x40 };
+enum { LN_MENDED = 0x20 }; /* a repair of the table has begun; in LN_META_RING, too */
 enum { LN_ROW_SUM = 4 }; /* behind the row, and part of its bytes */
 enum { LN_SCHEMA_COLUMNS = 8, LN_SCHEMA_COLUMN = LUNAR_NAME_MAX + 3 };
 
@@ -267,7 +268,7 @@ LN_FOLLOWS(LN_META_CREATION, LN_META_SEGMENTS, 4 * LN_SEGMENTS);
 LN_FOLLOWS(LN_META_INDEXES, LN_META_CREATION, 4);
 LN_FOLLOWS(LN_META_TREE_HEIGHT, LN_META_TREE_ROOT, 4);
 _Static_assert(LN_META_TREE_ROOT == LN_META_BUCKETS && LN_META_TABLE == LN_META_LAST, "fields that others have not");
-_Static_assert((int)LUNAR_RING_AGE < (int)LN_SUMMED, "LN_INDEXED and LN_SUMMED are beside the kind of ring");
+_Static_assert((int)LUNAR_RING_AGE < (int)LN_MENDED, "the flags are beside the kind of ring");
 _Static_assert(LN_SUPER_END <= 512 && LN_META_END <= 512, "a page holds it at the smallest sector");
 _Static_assert(sizeof(struct lunar_column) == LN_SCHEMA_COLUMN && LN_SCHEMA_COLUMN == 26,
                "a column is stored as given");

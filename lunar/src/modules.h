@@ -38,6 +38,12 @@
 #ifndef LUNAR_WITH_CHECK
 #define LUNAR_WITH_CHECK 1 /* check.c: the whole volume verified */
 #endif
+#ifndef LUNAR_WITH_REPAIR
+#define LUNAR_WITH_REPAIR LUNAR_WITH_SECONDARY /* repair.c: a damaged table goes on without what is lost */
+#endif
+#if LUNAR_WITH_REPAIR && !LUNAR_WITH_SECONDARY
+#error "LUNAR_WITH_REPAIR needs LUNAR_WITH_SECONDARY"
+#endif
 #ifndef LUNAR_WITH_STAT
 #define LUNAR_WITH_STAT 1 /* stat.c: sizes and counters */
 #endif

@@ -113,7 +113,7 @@ TEST_P(ChangedCard, is_found_when_the_switch_of_the_slot_is_heard) {
   const int result = lunar_revalidate(&world.db);
   // With the least buffer every sector of it may be in use.
   EXPECT_TRUE(result == LUNAR_E_OTHER_VOLUME ||
-              (result == LUNAR_E_FAILED && GetParam().options.buffer_bytes == LUNAR_BUFFER_BYTES_MIN(512)));
+              (result == LUNAR_E_IO && GetParam().options.buffer_bytes == LUNAR_BUFFER_BYTES_MIN(512)));
   ASSERT_EQ(lunar_revalidate(&world.db), LUNAR_E_FAILED);
   for (int i = 0; i < 10; ++i) EXPECT_NE(world.step(), 0);
   EXPECT_NE(world.unmount(), 0);

@@ -106,6 +106,11 @@ const std::vector<Call>& calls() {
          EXPECT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, 0), 0);
          return lunar_cursor_next(&cursor, row, sizeof row, values);
        }},
+      {"lunar_repair", true,
+       [](lunar&, lunar_table& table) {
+         lunar_losses losses;
+         return lunar_repair(&table, &losses);
+       }},
       {"lunar_index_create", true,
        [](lunar& db, lunar_table&) { return lunar_index_create(&db, "rows", "new", 2, LUNAR_INDEX_TREE); }},
       {"lunar_index_drop", true, [](lunar& db, lunar_table&) { return lunar_index_drop(&db, "tree by number"); }},
@@ -371,10 +376,10 @@ void table_was_dropped() {
   for (const auto& call : calls()) {
     auto world = world_for(call);
     ASSERT_EQ(lunar_table_drop(&world->db, "rows"), 0);
-    static const std::set<std::string> of_a_table = {"lunar_table_schema", "lunar_insert",      "lunar_get",
-                                                     "lunar_update",       "lunar_remove",      "lunar_count",
-                                                     "lunar_truncate",     "lunar_cache_open",  "lunar_cursor_next",
-                                                     "lunar_index_list",   "lunar_index_cursor"};
+    static const std::set<std::string> of_a_table = {"lunar_table_schema", "lunar_insert",       "lunar_get",
+                                                     "lunar_update",       "lunar_remove",       "lunar_count",
+                                                     "lunar_truncate",     "lunar_cache_open",   "lunar_cursor_next",
+                                                     "lunar_index_list",   "lunar_index_cursor", "lunar_repair"};
     if (!of_a_table.count(call.function)) continue;
     EXPECT_EQ(provoked(call.function, "LUNAR_E_NO_TABLE", call.make(world->db, world->table)), LUNAR_E_NO_TABLE)
         << call.function;

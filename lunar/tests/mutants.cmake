@@ -109,7 +109,7 @@ lunar_mutant_of(KeptTwice values_change_before_their_checksum tables/change.c "|
 lunar_mutant_of(ChangedCard the_card_is_not_asked_before_a_write pages/frames.c
   "const int error = ln_same_volume(db, data);" "const int error = 0;\n  (void)data;")
 lunar_mutant_of(ChangedCard the_card_is_not_asked_before_an_operation tables/session.c
-  "? ln_same_volume(db, NULL) /*" "? 0 /*")
+  "LUNAR_E_TXN : ln_same_volume(db, NULL);" "LUNAR_E_TXN : 0;")
 
 lunar_mutant_of(IoErrors writes_never_fail device/device.c "return db->config->write(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_WRITE, sector) : 0;"
   "(void)db->config->write(db->config, sector, data, count); return 0;")
@@ -191,7 +191,7 @@ lunar_space_mutant(transactions_owe_nothing api/transactions.c "LN_TRY(ln_reclai
 lunar_space_mutant(no_block_for_other_tables api/reclaim.c "failed = reclaim_block(db);" "failed = 0;")
 lunar_space_mutant(a_sparse_block_is_freed_with_its_rows api/reclaim.c "return ln_row_store(&row, meta, &key);"
   "return ln_row_remove(table, meta, row.old);")
-lunar_space_mutant(an_unreadable_sparse_block_stops_changes api/reclaim.c "db->unmovable = 1;\n  return 0;" "return error;")
+lunar_space_mutant(an_unreadable_sparse_block_stops_changes api/reclaim.c "db->unmovable = 1;\n  return ln_same_volume(db, NULL);" "return error;")
 lunar_space_mutant(reused_slots_stay_dead space/blocks.c "count_dead(db, meta, header, -(int32_t)units);" "")
 lunar_space_mutant(a_block_stays_in_its_list space/blocks.c "LN_TRY(move_to_list(db, meta, place.ref, list, list_now));" "")
 lunar_space_mutant(a_freed_block_stays_in_its_list space/blocks.c "LN_TRY(move_to_list(db, meta, ref, list, NO_LIST));" "")

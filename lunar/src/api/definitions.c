@@ -72,7 +72,15 @@ int lunar_truncate(struct lunar_table* table) {
 static int table_open(struct lunar* db, const char* name, struct lunar_table* table) {
   uint16_t number;
   LN_TRY(table_of(db, name, &number));
-  return ln_table_load(db, number, table);
+  LN_TRY(ln_table_load(db, number, table));
+#if LUNAR_WITH_REPAIR
+  struct lunar_frame* meta; /* damage that a recovery met, or a repair that was cut off */
+  LN_TRY(ln_meta(db, number, &meta));
+  const int damaged = table->ring && meta->bytes[LN_META_RING] & LN_MENDED && db->state == LN_READY;
+  ln_put(meta);
+  if (damaged) return ln_repair_ring(db, number);
+#endif
+  return 0;
 }
 
 int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* table) {

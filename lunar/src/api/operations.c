@@ -19,7 +19,8 @@ static int begin_change(const struct lunar_table* table, struct lunar_frame** me
 
 static int insert_into(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* values) {
   LUNAR_ASSERT(meta->pins > 0 && values);
-  struct ln_new_row row = {.table = table, .values = values, .row_bytes = ln_row_bytes(table, values) + ln_row_sum_bytes(table)};
+  struct ln_new_row row = {
+      .table = table, .values = values, .row_bytes = ln_row_bytes(table, values) + ln_row_sum_bytes(table)};
   struct ln_key key;
   uint8_t class, least;
   const int found = ln_row_find(table, meta, &values[table->key], &row.old);
@@ -105,6 +106,33 @@ static int update(const struct lunar_table* table, const struct lunar_value* key
   return error;
 }
 
+#if LUNAR_WITH_REPAIR
+/* What the insertion that is recorded implies. It has no record, so a checkpoint follows. */
+static int remove_oldest(const struct lunar_table* table, const struct lunar_value* values) {
+  struct lunar_frame* meta;
+  struct ln_key key;
+  LN_TRY(begin_change(table, &meta));
+  table->db->changing = 1;
+  int error = ln_key_of(table, &values[table->key], &key);
+  if (!error) error = ln_ring_evict(table, meta, &key);
+  ln_put(meta);
+  return error ? error : ln_checkpoint(table->db);
+}
+
+/* Damage ends no logger: a ring table is repaired when an insertion meets damage, or its removal of the oldest row. */
+static LN_APART int repaired(const struct lunar_table* table, const struct lunar_value* values, int error) {
+  struct lunar* db = table->db;
+  uint8_t byte;
+  const int damaged =
+      error == LUNAR_E_CORRUPT || (error == LUNAR_E_IO && ln_read_bytes(db, db->failed_sector, 0, &byte, 1));
+  if (!damaged && (error || db->marked != table->number + 1u)) return error;
+  const int failed = ln_repair_ring(db, table->number);
+  if (failed && !damaged) db->state = LN_BROKEN; /* the row is in, and the oldest one half removed */
+  LN_TRY(failed);
+  return damaged ? insert(table, values) : remove_oldest(table, values);
+}
+#endif
+
 int lunar_insert(struct lunar_table* table, const struct lunar_value* values) {
   LUNAR_ASSERT(table && values);
   LN_TRY(ln_enter(table->db));
@@ -114,6 +142,9 @@ int lunar_insert(struct lunar_table* table, const struct lunar_value* values) {
     do error = insert(table, values);
     while (ln_retry(table->db, &error, &attempts));
   }
+#if LUNAR_WITH_REPAIR
+  if (table->ring && table->db->state == LN_READY) error = repaired(table, values, error);
+#endif
   return ln_finish_change(table->db, error);
 }
 

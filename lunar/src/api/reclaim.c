@@ -83,7 +83,7 @@ static int of_moves(struct lunar* db, int error) {
   if (LN_NO_ROOM(error) || error == LUNAR_E_TXN_FULL || error == LUNAR_E_NOT_FOUND) return 0;
   if (db->state != LN_READY || (error != LUNAR_E_CORRUPT && error != LUNAR_E_IO)) return error;
   db->unmovable = 1;
-  return 0;
+  return ln_same_volume(db, NULL);
 }
 
 int ln_reclaim_some(const struct lunar_table* table, uint32_t row_bytes) {

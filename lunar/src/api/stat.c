@@ -40,35 +40,21 @@ static int fill(struct lunar* db, struct lunar_statistics* stat) {
   uint32_t tables = 0;
   uint64_t bytes = 0, dead = 0;
   LN_TRY(tables_sum(db, &tables, &bytes, &dead)); /* first, so that its reads are counted */
-  *stat = (struct lunar_statistics){
-      .volume = g->volume,
-      .sector_bytes = sector_bytes,
-      .block_bytes_min = ln_class_sectors(db, 0) * sector_bytes,
-      .block_bytes_max = chunk_bytes,
-      .chunk_bytes = chunk_bytes,
-      .chunks_free = db->chunks_free,
-      .chunks_used = g->chunk_count - db->chunks_free,
-      .free_bytes = (uint64_t)db->chunks_free * chunk_bytes,
-      .live_bytes = bytes - dead,
-      .dead_bytes = dead,
-      .fragmented_bytes = (uint64_t)(g->chunk_count - db->chunks_free) * chunk_bytes - bytes,
-      .tables = tables,
-      .tables_max = g->tables_max,
-      .frames = db->frame_count,
-      .frames_dirty = db->frames_dirty,
-      .stage_bytes = db->stage_bytes,
-      .stage_bytes_used = db->stage_used,
-      .log_bytes_used = (uint64_t)db->series.log_used * sector_bytes,
-      .checkpoints = db->checkpoints,
-      .spills = db->spills,
-      .epoch = db->series.epoch,
-      .reads = db->reads,
-      .writes = db->writes,
-      .flushes = db->flushes,
-      .sectors_read = db->sectors_read,
-      .sectors_written = db->sectors_written,
-      .second_copies = db->second_copies,
-      .mode = db->mode,
+  *stat = (struct lunar_statistics) {
+    .volume = g->volume, .sector_bytes = sector_bytes, .block_bytes_min = ln_class_sectors(db, 0) * sector_bytes,
+    .block_bytes_max = chunk_bytes, .chunk_bytes = chunk_bytes, .chunks_free = db->chunks_free,
+    .chunks_used = g->chunk_count - db->chunks_free, .free_bytes = (uint64_t)db->chunks_free * chunk_bytes,
+    .live_bytes = bytes - dead, .dead_bytes = dead,
+    .fragmented_bytes = (uint64_t)(g->chunk_count - db->chunks_free) * chunk_bytes - bytes, .tables = tables,
+    .tables_max = g->tables_max, .frames = db->frame_count, .frames_dirty = db->frames_dirty,
+    .stage_bytes = db->stage_bytes, .stage_bytes_used = db->stage_used,
+    .log_bytes_used = (uint64_t)db->series.log_used * sector_bytes, .checkpoints = db->checkpoints,
+    .spills = db->spills, .epoch = db->series.epoch, .reads = db->reads, .writes = db->writes, .flushes = db->flushes,
+    .sectors_read = db->sectors_read, .sectors_written = db->sectors_written,
+#if LUNAR_WITH_REPAIR
+    .lost_rows = db->lost_rows, .lost_blocks = db->lost_blocks,
+#endif
+    .second_copies = db->second_copies, .mode = db->mode,
   };
   zones(g, sector_bytes, stat);
   for (uint32_t i = 0; i < db->frame_count; i++) stat->frames_pinned += db->frames[i].pins != 0;

@@ -33,6 +33,15 @@ int ln_index_drop(struct lunar* db, struct lunar_frame* meta, int stays) {
 
 #endif
 
+#if LUNAR_WITH_REPAIR
+int ln_index_renew(struct lunar* db, struct lunar_frame* meta) {
+  const int error = ln_index_drop(db, meta, 0);
+  if (error != LUNAR_E_CORRUPT && (error != LUNAR_E_IO || db->state != LN_READY)) LN_TRY(error);
+  memset(meta->bytes + LN_META_BUCKETS, 0, LN_META_CREATION - LN_META_BUCKETS);
+  return ln_index_create(db, meta);
+}
+#endif
+
 #if LUNAR_WITH_CHECK
 int ln_index_walk(struct ln_walk* walk, struct lunar_frame* meta) {
   LUNAR_ASSERT(walk->block && walk->entry);

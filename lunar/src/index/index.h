@@ -54,6 +54,11 @@ static inline int ln_index_drop(struct lunar* db, struct lunar_frame* meta, int 
 }
 #endif
 
+#if LUNAR_WITH_REPAIR
+/* index.c: a damaged index becomes empty. What cannot be reached of it stays allocated. */
+int ln_index_renew(struct lunar* db, struct lunar_frame* meta);
+#endif
+
 #if LUNAR_WITH_SECONDARY
 /* hash.c: many entries may have one key. */
 int ln_hash_enter(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place);

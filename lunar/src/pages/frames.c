@@ -110,7 +110,7 @@ static uint8_t* scratch(struct lunar* db, const void* data) {
 int ln_same_volume(struct lunar* db, const void* data) {
   if (!db->doubtful) return 0;
   uint8_t* bytes = scratch(db, data);
-  int error = bytes ? LUNAR_E_OTHER_VOLUME : LUNAR_E_FAILED;
+  int error = bytes ? LUNAR_E_OTHER_VOLUME : LUNAR_E_IO;
   for (uint32_t copy = 0; bytes && copy < 2; copy++) {
     const int failed = ln_device_read(db, copy, bytes, 1);
     if (failed)
@@ -121,7 +121,7 @@ int ln_same_volume(struct lunar* db, const void* data) {
       break;
     }
   }
-  if (error && error != LUNAR_E_IO) db->state = LN_BROKEN;
+  if (error == LUNAR_E_OTHER_VOLUME || !bytes) db->state = LN_BROKEN;
   return error;
 }
 

@@ -153,40 +153,6 @@ static int meet_block(struct ln_walk* walk, uint32_t ref, uint32_t sectors, uint
 
 /* --- rows --- */
 
-static int is_bytes(uint8_t type) { return type == LUNAR_TEXT || type == LUNAR_BLOB; }
-
-/* 1: so many bytes at offset are a row of the table. */
-static int is_row(struct check* check, uint32_t sector, uint32_t offset, uint32_t bytes) {
-  const struct lunar_table* table = &check->table;
-  LN_FIELDS(number, 2);
-  uint32_t at = 2;
-  if (bytes < 2) return 0;
-  LN_TRY(ln_read_bytes(check->walk.db, sector, offset, number, 2));
-  const uint32_t nulls = ln_get16(number);
-  if (nulls >> table->column_count || nulls >> table->key & 1) return 0;
-  for (uint32_t i = 0; i < table->column_count; i++) {
-    uint32_t column = i; /* the key, then the others */
-    if (i == 0)
-      column = table->key;
-    else if (i <= table->key)
-      column = i - 1;
-    const struct lunar_value empty = {.type = table->types[column]};
-    if (nulls >> column & 1) {
-      if (table->flags[column] & LUNAR_NOT_NULL) return 0;
-      continue;
-    }
-    uint32_t size = ln_value_bytes(table->types[column], &empty);
-    if (bytes - at < size) return 0;
-    if (is_bytes(table->types[column])) {
-      LN_TRY(ln_read_bytes(check->walk.db, sector, offset + at, number, 2));
-      size += ln_get16(number);
-      if (bytes - at < size) return 0;
-    }
-    at += size;
-  }
-  return at == bytes;
-}
-
 static int is_place(void* context, struct ln_place place) {
   const struct ln_place* wanted = context;
   return place.ref == wanted->ref && place.slot == wanted->slot;
@@ -224,7 +190,9 @@ static int row_check(struct check* check, const struct block* block, uint32_t sl
   const struct ln_place place = {block->ref, (uint16_t)slot};
   struct ln_key key;
   const uint32_t sum_bytes = ln_row_sum_bytes(&check->table);
-  int sound = bytes >= sum_bytes ? is_row(check, block->sector, offset + LN_ROW_HEADER, bytes - sum_bytes) : 0;
+  int sound = bytes >= sum_bytes ? ln_row_is_sound(check->walk.db, &check->table, block->sector, offset + LN_ROW_HEADER,
+                                                   bytes - sum_bytes)
+                                 : 0;
   LN_TRY(sound);
   if (!sound) return problem(check, LUNAR_PROBLEM_ROW, sector);
   if (sum_bytes) sound = ln_row_is_whole(check->walk.db, block->sector, offset + LN_ROW_HEADER, bytes);

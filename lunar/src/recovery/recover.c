@@ -76,8 +76,13 @@ static int whole(struct lunar* db, const struct group* group) {
   return 1;
 }
 
-/* Where the next group would lie, an unreadable or damaged sector is no group, if the configuration allows it. */
-static int skipping(const struct lunar* db, int there) { return there < 0 && db->redoing & LN_SKIPPING ? 0 : there; }
+/* Where the next group would lie, an unreadable or damaged sector is no group, if the configuration allows it. Which
+ * volume it is, mount has just read. */
+static int skipping(struct lunar* db, int there) {
+  if (there >= 0 || !(db->redoing & LN_SKIPPING)) return there;
+  db->doubtful = 0;
+  return 0;
+}
 
 /* The numbers of groups wrap around after the largest. */
 static int later_number(uint32_t a, uint32_t b) { return a != b && a - b < 0x80000000u; }
@@ -91,7 +96,9 @@ static int newer(const struct group* a, uint32_t epoch, uint32_t sequence) {
 static int flushed_behind(struct lunar* db, const struct lunar_series* series, uint32_t sector, uint32_t count) {
   struct group group;
   for (; count--; sector++) {
-    if (read_header(db, sector, &group) <= 0) continue; /* what cannot be read proves nothing */
+    const int there = read_header(db, sector, &group);
+    if (there < 0) LN_TRY(ln_same_volume(db, NULL));
+    if (there <= 0) continue; /* what cannot be read proves nothing */
     if (!newer(&group, series->epoch, series->sequence)) break;
     group.sequence = group.extra;
     if (group.kind == LN_RECORDS && newer(&group, series->epoch, series->sequence)) return LUNAR_E_CORRUPT;
@@ -249,19 +256,27 @@ static int begin_at(struct lunar* db, uint32_t images_at, struct lunar_series* s
   return 1;
 }
 
-/* The unit whose first group is the newest of all units' first groups. */
-static int newest_unit(struct lunar* db, uint32_t* unit_at, struct group* newest) {
-  *unit_at = LN_NONE;
+/* The unit's first group; where the sector at its beginning is damaged, and that is allowed, the first one behind. */
+static int first_of_unit(struct lunar* db, uint32_t at, struct group* group) {
+  int there = read_header(db, log_sector(db, at), group);
+  for (uint32_t i = 1; db->redoing & LN_SKIPPING && there <= 0 && i < db->geometry.unit_sectors; i++)
+    there = read_header(db, log_sector(db, at + i), group);
+  return skipping(db, there);
+}
+
+/* The newest of all units' first groups. */
+static int newest_unit(struct lunar* db, struct group* newest) {
+  int found = 0;
   for (uint32_t at = 0; at < db->geometry.log_sectors; at += db->geometry.unit_sectors) {
     struct group group;
-    const int there = read_header(db, log_sector(db, at), &group);
+    const int there = first_of_unit(db, at, &group);
     if (there < 0) return there;
-    if (there && (*unit_at == LN_NONE || newer(&group, newest->epoch, newest->sequence))) {
-      *unit_at = at;
+    if (there && (!found || newer(&group, newest->epoch, newest->sequence))) {
+      found = 1;
       *newest = group;
     }
   }
-  return *unit_at == LN_NONE ? LUNAR_E_CORRUPT : 0;
+  return found ? 0 : LUNAR_E_CORRUPT;
 }
 
 /* Where the images of a whole checkpoint begin, from which the series reaches to now: the one that the newest unit's
@@ -269,23 +284,32 @@ static int newest_unit(struct lunar* db, uint32_t* unit_at, struct group* newest
 static int find_checkpoint(struct lunar* db, uint32_t* images_at) {
   struct group group, checkpoint;
   struct lunar_series series;
-  uint32_t at;
-  LN_TRY(newest_unit(db, &at, &group));
-  const uint32_t end = at + db->geometry.unit_sectors;
+  LN_TRY(newest_unit(db, &group));
+  uint32_t at = group.sector - db->geometry.log_at;
+  const uint32_t end = at - at % db->geometry.unit_sectors + db->geometry.unit_sectors;
   uint32_t epoch = group.epoch, sequence = group.sequence - 1;
+  int error = 0;
   *images_at = group.checkpoint_at;
   while (at < end) {
     int there = skipping(db, read_header(db, log_sector(db, at), &group));
     if (there < 0) return there;
+    if (!there && db->redoing & LN_SKIPPING) { /* a later checkpoint may lie behind a damaged one */
+      at++;
+      continue;
+    }
     if (!there || !newer(&group, epoch, sequence)) break;
     epoch = group.epoch;
     sequence = group.sequence;
     at += group.sectors;
     if (group.kind != LN_CHECKPOINT || group.extra >= db->geometry.log_sectors) continue;
     there = begin_at(db, group.extra, &series, &checkpoint, 0);
-    if (there < 0) return there;
-    if (there && checkpoint.sector == group.sector) *images_at = group.extra;
+    if (there < 0 && !(db->redoing & LN_SKIPPING)) return there;
+    if (there < 0) error = there;
+    if (there <= 0 || checkpoint.sector != group.sector) continue;
+    *images_at = group.extra;
+    error = 0;
   }
+  LN_TRY(error); /* the pages in place are those of a checkpoint that is not there */
   return *images_at < db->geometry.log_sectors ? 0 : LUNAR_E_CORRUPT;
 }
 

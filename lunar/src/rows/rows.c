@@ -296,3 +296,36 @@ int ln_row_renew_sum(struct lunar* db, uint32_t sector, uint32_t offset, uint32_
   return ln_write_bytes(db, sector, offset + bytes - LN_ROW_SUM, piece, LN_ROW_SUM, 0);
 }
 #endif
+
+#if LUNAR_WITH_CHECK || LUNAR_WITH_REPAIR
+int ln_row_is_sound(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset,
+                    uint32_t bytes) {
+  LN_FIELDS(number, 2);
+  uint32_t at = 2;
+  if (bytes < 2) return 0;
+  LN_TRY(ln_read_bytes(db, sector, offset, number, 2));
+  const uint32_t nulls = ln_get16(number);
+  if (nulls >> table->column_count || nulls >> table->key & 1) return 0;
+  for (uint32_t i = 0; i < table->column_count; i++) {
+    uint32_t column = i; /* the key, then the others */
+    if (i == 0)
+      column = table->key;
+    else if (i <= table->key)
+      column = i - 1;
+    const struct lunar_value empty = {.type = table->types[column]};
+    if (nulls >> column & 1) {
+      if (table->flags[column] & LUNAR_NOT_NULL) return 0;
+      continue;
+    }
+    uint32_t size = ln_value_bytes(table->types[column], &empty);
+    if (bytes - at < size) return 0;
+    if (is_bytes(table->types[column])) {
+      LN_TRY(ln_read_bytes(db, sector, offset + at, number, 2));
+      size += ln_get16(number);
+      if (bytes - at < size) return 0;
+    }
+    at += size;
+  }
+  return at == bytes;
+}
+#endif

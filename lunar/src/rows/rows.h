@@ -40,6 +40,12 @@ int ln_value_emit(uint8_t type, const struct lunar_value* value, void* sink,
                   int (*put)(void* sink, const void* data, uint32_t bytes));
 int ln_value_check(uint8_t type, uint8_t flags, const struct lunar_value* value);
 
+#if LUNAR_WITH_CHECK || LUNAR_WITH_REPAIR
+/* 1: so many bytes at that offset, without a checksum, are a row of the table. */
+int ln_row_is_sound(struct lunar* db, const struct lunar_table* table, uint32_t sector, uint32_t offset,
+                    uint32_t bytes);
+#endif
+
 #if LUNAR_WITH_CACHE
 int ln_row_is_of(const struct lunar_table* table, const uint8_t* row, const struct lunar_value* key);
 #endif
@@ -60,7 +66,8 @@ struct ln_new_row {
   const struct lunar_value* values; /* NULL: of the old row */
   struct ln_row row;
   uint32_t row_bytes;
-  uint8_t direct; /* from ln_row_room on: it lies in the group of its record */
+  /* From ln_row_room on: it lies in the group of its record; behind all rows of its block. */
+  uint8_t direct, appends;
   /* the old row */
   struct ln_place old; /* ref LN_NONE: none */
   uint32_t sector, offset, old_bytes, column_offset, column_bytes;

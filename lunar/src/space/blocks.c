@@ -17,7 +17,9 @@ static uint32_t block_bytes(const struct lunar* db, const uint8_t* header) {
 static int is_meta(const struct lunar_frame* frame) { return frame->pins > 0 && frame->kind == LN_META; }
 #endif
 
-static int is_ring_meta(const uint8_t* meta) { return (meta[LN_META_RING] & ~(LN_INDEXED | LN_SUMMED)) != LUNAR_RING_NONE; }
+static int is_ring_meta(const uint8_t* meta) {
+  return (meta[LN_META_RING] & ~(LN_INDEXED | LN_SUMMED | LN_MENDED)) != LUNAR_RING_NONE;
+}
 static int is_ring(const struct lunar_frame* meta) { return is_ring_meta(meta->bytes); }
 
 static int sound(struct lunar* db, uint32_t ref, const uint8_t* header) {
@@ -437,8 +439,10 @@ int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes,
     if (!(position & LN_SLOT_FREE)) continue;
     position &= ~(uint32_t)LN_SLOT_FREE;
     if (4 * position + LN_ROW_HEADER > end) return LUNAR_E_CORRUPT;
-    LN_TRY(ln_read_bytes(db, ref, 4 * position, room, sizeof room));
-    if (4u * ln_get16(room + 2) < row_bytes) {
+    const int error = ln_read_bytes(db, ref, 4 * position, room, sizeof room);
+    if (error && error != LUNAR_E_IO) return error;
+    if (error) LN_TRY(ln_same_volume(db, NULL));
+    if (error || 4u * ln_get16(room + 2) < row_bytes) { /* no row comes to a bad sector */
       seen++;
       continue;
     }
@@ -474,3 +478,121 @@ int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place plac
   ln_dirty(db, meta);
   return live == 0 && place.ref != ln_get32(m + LN_META_LAST) ? release(db, meta, place.ref) : 0;
 }
+
+#if LUNAR_WITH_REPAIR
+int ln_block_is_whole(struct lunar* db, uint32_t ref, uint16_t table, uint32_t previous) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_block_header(db, ref, &frame));
+  const uint32_t slot_sectors = frame->bytes[LN_BLOCK_SLOT_SECTORS];
+  const int fits =
+      ln_get16(frame->bytes + LN_BLOCK_TABLE) == table && ln_get32(frame->bytes + LN_BLOCK_PREVIOUS) == previous;
+  ln_put(frame);
+  for (uint32_t i = 1; fits && i < slot_sectors; i++) {
+    LN_TRY(ln_page(db, ref + i, LN_BLOCK, &frame));
+    ln_put(frame);
+  }
+  return fits;
+}
+
+/* A sector that cannot be read has nothing that is needed: from here on it is empty. */
+static int make_readable(struct lunar* db, uint32_t sector) {
+  struct lunar_frame* frame;
+  uint8_t byte;
+  const int error = ln_read_bytes(db, sector, 0, &byte, 1);
+  if (error != LUNAR_E_IO || db->state == LN_BROKEN) return error;
+  LN_TRY(ln_page_fresh(db, sector, LN_DATA, &frame));
+  frame->flags |= LN_FRESH; /* there is no content to put back */
+  ln_put(frame);
+  return 0;
+}
+
+/* The row's header says that its room has no row. */
+static int empty_room(struct lunar* db, uint32_t ref, uint32_t position, uint32_t units) {
+  LN_FIELDS(head, LN_ROW_HEADER);
+  LUNAR_ASSERT(units > 0);
+  ln_put16(head, 0);
+  ln_put16(head + 2, units - 1);
+  LN_TRY(make_readable(db, ref + 4 * position / sector_bytes(db)));
+  return ln_write_bytes(db, ref, 4 * position, head, sizeof head, 0);
+}
+
+struct mended {
+  uint32_t live, free_slots, dead;
+};
+
+/* The slot, whose room ends where the next one's begins. */
+static int mend_slot(struct lunar* db, struct ln_place place, uint32_t tail, uint32_t slots, ln_keeps keeps,
+                     void* context, struct mended* m, uint32_t* lost) {
+  LN_FIELDS(head, LN_ROW_HEADER);
+  uint32_t position, end, next = tail / 4, behind;
+  LN_TRY(ln_slot_read(db, place.ref, place.slot, &position, &end));
+  if (place.slot + 1u < slots) LN_TRY(ln_slot_read(db, place.ref, place.slot + 1u, &next, &behind));
+  next &= ~(uint32_t)LN_SLOT_FREE;
+  const int is_free = (position & LN_SLOT_FREE) != 0;
+  position &= ~(uint32_t)LN_SLOT_FREE;
+  if (next <= position) return LUNAR_E_CORRUPT;
+  const int kept = is_free ? 0 : keeps(context, place, position, 4 * next);
+  LN_TRY(kept);
+  LN_TRY(ln_make_room(db, 1));
+  int error = ln_read_bytes(db, place.ref, 4 * position, head, sizeof head);
+  if (error && error != LUNAR_E_IO) return error;
+  /* The rows end where the last room does. */
+  const uint32_t room = error ? UINT16_MAX : ln_get16(head + 2), most = next - position - 1;
+  const int fits = place.slot + 1u < slots ? room <= most : room == most;
+  if (kept && !fits) {
+    ln_put16(head + 2, most);
+    LN_TRY(ln_write_bytes(db, place.ref, 4 * position, head, sizeof head, 0));
+  } else if (!kept && (!is_free || !fits)) {
+    LN_TRY(empty_room(db, place.ref, position, most + 1));
+    ln_put16(head + 2, most);
+  }
+  if (!kept && !is_free) {
+    LN_TRY(slot_write(db, place.ref, place.slot, position | LN_SLOT_FREE));
+    ++*lost;
+  }
+  if (kept) {
+    m->live++;
+    m->dead += ln_get16(head + 2) + 1u - units_of(ln_get16(head));
+  } else {
+    m->free_slots++;
+    m->dead += ln_get16(head + 2) + 1u;
+  }
+  return 0;
+}
+
+int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t previous, ln_keeps keeps,
+                  void* context, uint32_t* lost) {
+  LUNAR_ASSERT(is_meta(meta) && keeps && lost);
+  struct lunar_frame* frame;
+  struct mended mended = {0, 0, 0};
+  LN_TRY(ln_block_header(db, ref, &frame));
+  const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS), tail = 4u * ln_get16(frame->bytes + LN_BLOCK_TAIL);
+  ln_put(frame);
+  for (uint32_t slot = 0; slot < slots; slot++)
+    LN_TRY(mend_slot(db, (struct ln_place){ref, (uint16_t)slot}, tail, slots, keeps, context, &mended, lost));
+  LN_TRY(ln_make_room(db, 1));
+  if (tail % sector_bytes(db)) LN_TRY(make_readable(db, ref + tail / sector_bytes(db))); /* the next row goes there */
+  LN_TRY(ln_block_header(db, ref, &frame));
+  uint8_t *header = frame->bytes, *m = meta->bytes;
+  ln_put16(header + LN_BLOCK_LIVE, mended.live);
+  ln_put16(header + LN_BLOCK_FREE, mended.free_slots);
+  ln_put16(header + LN_BLOCK_FROM, 0);
+  ln_put16(header + LN_BLOCK_DEAD, is_ring(meta) ? 0 : mended.dead);
+  ln_put32(header + LN_BLOCK_PREVIOUS, previous);
+  ln_put32(header + LN_BLOCK_REUSE, LN_NONE);
+  ln_put32(header + LN_BLOCK_REUSE_BACK, LN_NONE);
+  ln_dirty(db, frame);
+  const uint32_t list = list_of(db, meta, header), sectors = block_sectors(db, header);
+  ln_put(frame);
+  ln_put64(m + LN_META_ROWS, ln_get64(m + LN_META_ROWS) + mended.live);
+  ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) + sectors);
+  if (!is_ring(meta)) ln_put64(m + LN_META_DEAD, ln_get64(m + LN_META_DEAD) + mended.dead);
+  ln_dirty(db, meta);
+  LN_TRY(move_to_list(db, meta, ref, NO_LIST, list));
+  if (previous != LN_NONE) return link_to(db, previous, LN_BLOCK_NEXT, ref);
+  ln_put32(m + LN_META_FIRST, ref);
+  return 0;
+}
+
+int ln_block_unlink(struct lunar* db, struct lunar_frame* meta, uint32_t ref) { return release(db, meta, ref); }
+#endif

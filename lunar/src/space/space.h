@@ -60,5 +60,16 @@ int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place plac
 int ln_block_sparsest(struct lunar* db, const struct lunar_frame* meta, int emergency, uint32_t* ref);
 int ln_block_row(struct lunar* db, uint32_t ref, uint16_t from, struct ln_place* place);
 int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row);
+#if LUNAR_WITH_REPAIR
+/* A damaged table's blocks. 1: the block is the table's, comes behind `previous`, and all its slots can be read. */
+int ln_block_is_whole(struct lunar* db, uint32_t ref, uint16_t table, uint32_t previous);
+/* 1: the row in that place is kept, 0: it is lost. */
+typedef int (*ln_keeps)(void* context, struct ln_place place, uint32_t position, uint32_t end);
+/* Frees the slots of lost rows, counts the block anew, and adds it to the table's counts and lists: the table's other
+ * blocks up to `previous`, LN_NONE: none, are there already. lost: *lost is increased. */
+int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t previous, ln_keeps keeps,
+                  void* context, uint32_t* lost);
+int ln_block_unlink(struct lunar* db, struct lunar_frame* meta, uint32_t ref); /* one without rows, not the last */
+#endif
 
 #endif

@@ -57,8 +57,13 @@ static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r,
   LN_TRY(ln_meta(db, r->table, &meta));
   int error = ahead ? 0 : ln_index_insert(db, meta, &key, row.place);
   if (!error) error = redo_index_insert(&table, from, &row);
-  if (!error) error = ln_row_link(db, meta, &key, from, &row, row_bytes);
-  if (!error && table.ring && !ahead) error = ln_ring_evict(&table, meta, &key);
+  if (error && db->redoing & LN_SKIPPING) {
+    error = ln_mark_damaged(db, meta, r->table, error); /* the row stays without its entries */
+    if (!error) error = ln_row_add(db, meta, &row, row_bytes);
+  } else {
+    if (!error) error = ln_row_link(db, meta, &key, from, &row, row_bytes);
+    if (!error && table.ring && !ahead) error = ln_ring_evict(&table, meta, &key);
+  }
   ln_put(meta);
   return error;
 }
@@ -106,8 +111,7 @@ static LN_APART int redo_block(struct lunar* db, const struct ln_record_header* 
   return error;
 }
 
-int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_content content) {
-  LUNAR_ASSERT(db->redoing & LN_REDOING);
+static int redo(struct lunar* db, const struct ln_record_header* record, struct ln_content content) {
   switch (record->type) {
     case LN_OPEN:
     case LN_EXTEND:
@@ -140,4 +144,20 @@ int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_c
 #endif
   }
   return LUNAR_E_CORRUPT;
+}
+
+/* With config.skip_unreadable, damage to what a record changes marks its table. */
+int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_content content) {
+  LUNAR_ASSERT(db->redoing & LN_REDOING);
+  const int error = redo(db, record, content);
+#if LUNAR_WITH_REPAIR
+  struct lunar_frame* meta;
+  if (error && db->redoing & LN_SKIPPING && record->table < db->geometry.tables_max) {
+    LN_TRY(ln_meta(db, record->table, &meta));
+    const int marked = ln_mark_damaged(db, meta, record->table, error);
+    ln_put(meta);
+    return marked;
+  }
+#endif
+  return error;
 }

@@ -74,8 +74,7 @@ static uint32_t evictions_max(const struct lunar_frame* meta) {
 
 /* The insertion of a row into a ring table implies it: it needs no record. A few rows at a time, because an operation
  * must fit into the log whatever the buffer. */
-int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest) {
-  LUNAR_ASSERT(table->ring != LUNAR_RING_NONE && newest);
+static int evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest) {
   struct ln_place oldest;
   for (uint32_t i = 0; i < evictions_max(meta); i++) {
     LN_TRY(oldest_row(table->db, meta, &oldest));
@@ -84,6 +83,31 @@ int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, con
     LN_TRY(ln_row_remove(table, meta, oldest));
   }
   return 0;
+}
+
+#if LUNAR_WITH_REPAIR
+/* Removals that a recovery of a damaged table left out. By age, the next insertion knows which rows go. */
+int ln_ring_trim(const struct lunar_table* table) {
+  struct lunar* db = table->db;
+  uint64_t before, after = 0;
+  if (table->ring == LUNAR_RING_AGE) return 0;
+  do {
+    struct lunar_frame* meta;
+    LN_TRY(ln_make_room_for(table));
+    LN_TRY(ln_table_meta(table, &meta));
+    before = ln_get64(meta->bytes + LN_META_ROWS);
+    const int error = before ? evict(table, meta, NULL) : 0;
+    after = ln_get64(meta->bytes + LN_META_ROWS);
+    ln_put(meta);
+    LN_TRY(error);
+  } while (after != before);
+  return ln_checkpoint(db);
+}
+#endif
+
+int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest) {
+  LUNAR_ASSERT(table->ring != LUNAR_RING_NONE && newest);
+  return ln_mark_damaged(table->db, meta, table->number, evict(table, meta, newest));
 }
 
 #endif

@@ -546,6 +546,27 @@ int ln_secondary_create(struct lunar* db, const char* of, const char* name, uint
   return error;
 }
 
+#if LUNAR_WITH_REPAIR
+int ln_secondary_renew(const struct lunar_table* table, int fills) {
+  struct lunar* db = table->db;
+  uint16_t numbers[LUNAR_INDEXES_MAX];
+  int count = ln_secondary_list(db, table->number, numbers);
+  LN_TRY(count);
+  while (count-- > 0) {
+    struct index index;
+    LN_TRY(index_read(table, numbers[count], &index));
+    if (fills) {
+      LN_TRY(put_rows(table, &index));
+    } else {
+      ln_put64(index.numbers + LN_META_ROWS, 0);
+      LN_TRY(ln_index_renew(db, &index.meta));
+    }
+    LN_TRY(index_write(db, &index));
+  }
+  return 0;
+}
+#endif
+
 static int index_list(const struct lunar_table* table, uint8_t* at, struct lunar_index_info* info) {
   uint16_t numbers[LUNAR_INDEXES_MAX];
   struct lunar_frame* meta;

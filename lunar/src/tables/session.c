@@ -52,9 +52,7 @@ int ln_enter_for_commit(struct lunar* db) {
 
 int ln_enter(struct lunar* db) {
   LN_TRY(ln_enter_for_commit(db));
-  const int error = db->state == LN_TXN_LOST ? LUNAR_E_TXN
-                    : db->state == LN_READY  ? ln_same_volume(db, NULL) /* a transaction asks when it ends */
-                                             : 0;
+  const int error = db->state == LN_TXN_LOST ? LUNAR_E_TXN : ln_same_volume(db, NULL);
   return error ? ln_leave(db, error) : 0;
 }
 

@@ -65,10 +65,26 @@ int ln_meta(struct lunar* db, uint16_t number, struct lunar_frame** meta) {
 int ln_table_meta(const struct lunar_table* table, struct lunar_frame** meta) {
   LUNAR_ASSERT(table->db && meta);
   LN_TRY(ln_meta(table->db, table->number, meta));
-  if (ln_get32((*meta)->bytes + LN_META_CREATION) == table->creation) return 0;
+  const uint8_t* m = (*meta)->bytes;
+  const int same = ln_get32(m + LN_META_CREATION) == table->creation;
+  if (same && !(m[LN_META_RING] & LN_MENDED)) return 0;
   ln_put(*meta);
-  return LUNAR_E_NO_TABLE;
+  return same ? LUNAR_E_CORRUPT : LUNAR_E_NO_TABLE;
 }
+
+#if LUNAR_WITH_REPAIR
+int ln_mark_damaged(struct lunar* db, struct lunar_frame* meta, uint16_t number, int error) {
+  uint8_t byte;
+  if (error != LUNAR_E_CORRUPT && (error != LUNAR_E_IO || db->state == LN_BROKEN)) return error;
+  if (error == LUNAR_E_IO && ln_read_bytes(db, db->failed_sector, 0, &byte, 1) == 0) return error; /* it passed */
+  if (db->state == LN_IN_TXN) return error; /* the transaction is undone */
+  db->marked = (uint16_t)(number + 1);
+  if (!db->redoing) return 0; /* the operation repairs it at its end */
+  meta->bytes[LN_META_RING] |= LN_MENDED;
+  ln_dirty(db, meta);
+  return 0;
+}
+#endif
 
 static int type_known(uint8_t type) { return type >= LUNAR_INT8 && type <= LUNAR_BLOB; }
 

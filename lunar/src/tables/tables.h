@@ -55,11 +55,13 @@ int ln_secondary_drop(struct lunar* db, uint16_t number);
 int ln_is_table(struct lunar* db, uint16_t number); /* E_NO_TABLE: it is an index */
 int ln_secondary_each(struct lunar* db, uint16_t number, int (*call)(struct lunar* db, uint16_t number));
 int ln_secondary_list(struct lunar* db, uint16_t number, uint16_t numbers[LUNAR_INDEXES_MAX]); /* how many there are */
+/* All of them become empty; fills: they get the table's rows, while db->building is set. */
+int ln_secondary_renew(const struct lunar_table* table, int fills);
 int ln_secondary_row_key(const struct lunar_table* table, uint8_t kind, uint8_t column, struct ln_place place,
                          uint32_t sector, uint32_t offset, struct ln_key* key);
 void ln_scan_begin(struct lunar_cursor* cursor); /* cursor.c */
 int ln_secondary_next(struct lunar_cursor* cursor, void* row, size_t row_bytes, struct lunar_value* values);
-#define LN_RING_OF (0xff & ~(LN_INDEXED | LN_SUMMED))
+#define LN_RING_OF (0xff & ~(LN_INDEXED | LN_SUMMED | LN_MENDED))
 #else
 #define ln_secondary_forget(table, place) 0
 #define ln_make_room_for(table) ln_make_room((table)->db, 1)
@@ -67,7 +69,7 @@ int ln_secondary_next(struct lunar_cursor* cursor, void* row, size_t row_bytes, 
 #define ln_secondary_drop(db, number) 0
 #define ln_is_table(db, number) 0
 #define ln_secondary_each(db, number, call) 0
-#define LN_RING_OF (0xff & ~LN_SUMMED)
+#define LN_RING_OF (0xff & ~(LN_SUMMED | LN_MENDED))
 #endif
 
 /* cache.c: rows that were read by their keys. */
@@ -84,11 +86,21 @@ void ln_cache_forget_all(struct lunar* db);
 #define ln_cache_forget_all(db) ((void)0)
 #endif
 
+/* tables.c: after an error that damage causes, the operation goes on, and repairs the table at its end; in a recovery
+ * the table is marked, and can only be repaired from then on. Other errors are returned. */
+#if LUNAR_WITH_REPAIR
+int ln_mark_damaged(struct lunar* db, struct lunar_frame* meta, uint16_t number, int error);
+#else
+#define ln_mark_damaged(db, meta, number, error) (error)
+#endif
+
 /* ring.c: what an insertion of the row with that key makes go. */
 #if LUNAR_WITH_RING
 int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest);
+int ln_ring_trim(const struct lunar_table* table); /* after a repair: what its limit does not allow goes */
 #else
 #define ln_ring_evict(table, meta, newest) 0
+#define ln_ring_trim(table) 0
 #endif
 
 /* change.c: rows, with every index that has them. The caller undoes their changes when they fail. */
