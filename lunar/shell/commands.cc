@@ -88,12 +88,23 @@ void check(Session& session, const Arguments&) {
     std::string text = fmt::format("damaged: {}", found.text);
     if (found.table[0] != 0) text += fmt::format("; table {}", found.table);
     if (found.sector != UINT32_MAX) text += fmt::format("; sector {}", found.sector);
-    throw Failure(text + "; `.export TABLE FILE` saves the readable rows; then recreate the volume");
+    throw Failure(text +
+                  "; `lunar --read-only IMAGE \".repair TABLE\" \".export TABLE FILE\"` saves the readable rows");
   }
   if (error != 0) throw Failure(volume.explain(error));
   session.output().write(fmt::format("ok: tables: {}, rows: {}, index entries: {}, chunks: {} of {} in use\n",
                                      found.tables, found.rows, found.index_entries, found.chunks_used,
                                      found.chunks_used + found.chunks_free));
+}
+
+void repair(Session& session, const Arguments& arguments) {
+  Table table(session.volume(), arguments[0]);
+  lunar_losses losses{};
+  if (const int error = lunar_repair(&table.table, &losses)) throw Failure(session.volume().explain(error));
+  std::uint64_t rows = 0;
+  if (const int error = lunar_count(&table.table, &rows)) throw Failure(session.volume().explain(error));
+  session.output().write(
+      fmt::format("{}: {} rows; given up: {} rows, {} blocks of rows\n", table.name, rows, losses.rows, losses.blocks));
 }
 
 void show_statistics(Session& session, const Arguments&) {
@@ -150,6 +161,7 @@ constexpr Command commands[] = {
     {".quit", "", "leave the shell, like Ctrl-D", 0, 0, [](Session& session, const Arguments&) { session.quit(); }},
     {".read", "FILE", "run the statements of a file", 1, 1,
      [](Session& session, const Arguments& arguments) { session.read(arguments[0]); }},
+    {".repair", "TABLE", "give up what cannot be read of a damaged table, and rebuild its indexes", 1, 1, repair},
     {".schema", "[TABLE]", "print the statements that create the tables", 0, 1, show_schema},
     {".stat", "", "show the volume's sizes and the requests to the device", 0, 0, show_statistics},
     {".tables", "", "list the tables", 0, 0, list_tables}};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -30,6 +31,9 @@ void damage(emubd& device, std::uint32_t sector, Damage how) {
 std::unique_ptr<World> unmounted_volume(std::uint64_t seed) {
   auto world = std::make_unique<World>(Options{.sectors = 2048, .keys = 60, .secondary = 2}, seed);
   for (int i = 0; i < 80; ++i) EXPECT_EQ(world->step(), 0) << world->did;
+  EXPECT_EQ(world->sync(), 0);
+  world->cut();  // so that a recovery has written pages
+  EXPECT_EQ(world->mount(), 0);
   EXPECT_EQ(world->unmount(), 0);
   emubd_reset(&world->device);
   return world;
@@ -64,6 +68,32 @@ TEST(KeptTwice, any_one_sector_of_names_metadata_and_allocation_may_be_lost) {
       ASSERT_TRUE(later && *later == other.now);
     }
   emubd_close(&saved);
+}
+
+// The power goes at each write of a checkpoint; after the recovery every first copy is lost.
+TEST(KeptTwice, second_copies_are_those_of_now_after_a_cut) {
+  const auto seed = test_seed();
+  bool whole = false;
+  for (std::uint64_t k = 1; !whole; ++k) {
+    World world(Options{.sectors = 2048, .keys = 60, .secondary = 1}, seed);
+    for (int i = 0; i < 40; ++i) ASSERT_EQ(world.step(), 0) << world.did;
+    ASSERT_EQ(world.sync(), 0);
+    emubd_reset(&world.device);
+    world.device.cut_at = k;
+    whole = world.checkpoint() == 0;
+    emubd_reset(&world.device);
+    world.cut();
+    ASSERT_EQ(world.mount(), 0) << "write " << k;
+    ASSERT_EQ(world.unmount(), 0) << "write " << k;
+    const lunar_geometry g = world.db.geometry;
+    for (std::uint32_t sector = g.root_at; sector < g.map_at + g.map_sectors; ++sector)
+      damage(world.device, sector, Damage::flipped);
+    ASSERT_EQ(world.mount(), 0) << "write " << k;
+    const auto state = world.read();
+    ASSERT_TRUE(state && *state == world.now) << "write " << k;
+    lunar_findings found{};
+    ASSERT_EQ(lunar_check(&world.db, &found), 0) << "write " << k << ": " << found.text;
+  }
 }
 
 TEST(KeptTwice, both_copies_lost_is_reported) {
@@ -333,6 +363,64 @@ TEST_P(DamagedSector, ends_no_logger) {
   std::printf("%u places: %u not mounted, %u stopped, at most %u rows lost\n", places, unmounted, stopped, lost_most);
   EXPECT_EQ(unmounted + stopped, 0U) << worst.substr(0, 2000);
   emubd_close(&blank);
+}
+
+// The power goes at each write of a repair: afterwards the table is as before, or it can be repaired again.
+TEST(Repair, may_be_cut_off_anywhere) {
+  const Log log{"table", false, LUNAR_INDEX_TREE, true, true};
+  Logger first;
+  first.create(log);
+  constexpr std::int64_t rows = 600;
+  for (std::int64_t time = 0; time < rows; ++time) ASSERT_EQ(first.insert(time), 0);
+  ASSERT_EQ(lunar_unmount(&first.db), 0);
+  // One row's content and one page of each index.
+  const std::string text_of_a_row = "reading number 123";
+  const auto* begin = reinterpret_cast<const char*>(first.device.sectors);
+  const std::string_view all(begin, std::size_t{512} * Logger::sectors);
+  const auto at = all.rfind(text_of_a_row);
+  ASSERT_NE(at, std::string_view::npos);
+  damage(first.device, static_cast<std::uint32_t>(at / 512), Damage::zeroed);
+  int pages = 0;
+  for (std::uint32_t sector = Logger::sectors - 1; pages < 2 && sector > first.db.geometry.data_at; --sector)
+    if (first.device.sectors[std::size_t{512} * sector + 4] == 7) {
+      damage(first.device, sector, Damage::flipped);
+      ++pages;
+    }
+  ASSERT_EQ(pages, 2);
+  std::uint64_t random = 1, cuts = 0;
+  bool whole = false;
+  std::uint64_t rows_left = 0;
+  for (std::uint64_t k = 1; !whole; k += one_in(4)) {
+    Logger logger;
+    ASSERT_EQ(emubd_copy(&logger.device, &first.device), 0);
+    ASSERT_EQ(logger.mount(), 0);
+    emubd_reset(&logger.device);
+    logger.device.cut_at = k;
+    lunar_losses losses{};
+    whole = lunar_repair(&logger.table, &losses) == 0;
+    emubd_reset(&logger.device);
+    emubd_cut(&logger.device, &random, 128, 64);
+    ++cuts;
+    ASSERT_EQ(logger.mount(), 0) << "write " << k;
+    for (std::int64_t time = 0; time < rows; ++time)
+      ASSERT_TRUE(logger.get(time) != LUNAR_E_NOT_FOUND || whole || std::abs(time - 123) < 12)
+          << time << ", write " << k;
+    if (!whole) {
+      ASSERT_EQ(lunar_repair(&logger.table, &losses), 0) << "write " << k;
+    }
+    lunar_findings found{};
+    const int checked = lunar_check(&logger.db, &found);
+    ASSERT_TRUE(checked == 0 || found.problem == LUNAR_PROBLEM_BLOCK_LEAKED) << "write " << k << ": " << found.text;
+    std::uint64_t count = 0;
+    ASSERT_EQ(lunar_count(&logger.table, &count), 0);
+    if (rows_left == 0) rows_left = count;
+    ASSERT_EQ(count, rows_left) << "write " << k;
+    for (std::int64_t time = 0; time < rows; ++time) count -= logger.get(time) == 0;
+    ASSERT_EQ(count, 0U) << "write " << k;
+  }
+  EXPECT_GT(rows_left, static_cast<std::uint64_t>(rows) - 20);
+  std::printf("%llu cuts, %llu of %lld rows are left\n", static_cast<unsigned long long>(cuts),
+              static_cast<unsigned long long>(rows_left), static_cast<long long>(rows));
 }
 
 INSTANTIATE_TEST_SUITE_P(Tables, DamagedSector,

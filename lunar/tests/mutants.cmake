@@ -92,6 +92,16 @@ lunar_mutant_of(Prefetch read_ahead_never pages/prefetch.c "db->ahead_streak < S
 
 add_library(lunar-KeptTwice OBJECT damage_test.cc world.cc)
 target_link_libraries(lunar-KeptTwice PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+lunar_mutant_of(KeptTwice rows_that_cannot_be_read_stay recovery/repair.c
+  "LN_TRY(is_loss(r->table.db, whole));\n  return 0;" "LN_TRY(is_loss(r->table.db, whole));\n  return 1;"
+  --gtest_filter=Repair.*:*DamagedSector.*)
+lunar_mutant_of(KeptTwice repaired_tables_keep_their_index recovery/repair.c "LN_TRY(ln_index_renew(db, meta));" ""
+  --gtest_filter=Repair.*:*DamagedSector.*)
+lunar_mutant_of(KeptTwice a_repair_leaves_no_mark recovery/repair.c "LN_TRY(marked(db, meta, 1));" ""
+  --gtest_filter=Repair.*)
+lunar_mutant_of(KeptTwice the_oldest_row_ends_a_logger tables/ring.c
+  "return ln_mark_damaged(table->db, meta, table->number, evict(table, meta, newest));" "return evict(table, meta, newest);"
+  --gtest_filter=*DamagedSector.*)
 add_library(lunar-ChangedCard OBJECT card_change_test.cc world.cc)
 target_link_libraries(lunar-ChangedCard PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(KeptTwice the_second_copy_is_not_written pages/frames.c
@@ -234,9 +244,6 @@ lunar_every_cut_mutant(a_truncation_forgets_an_index tables/tables.c "LN_TRY(ln_
   "truncations")
 lunar_every_cut_mutant(a_truncation_is_not_repeated tables/redo.c "return ln_table_redo_truncate(db, record->table);" "return 0;"
   "truncations")
-# A checkpoint of a recovery that was cut off is completed by remains of the one before.
-lunar_mutant_of(EveryCut recovery_goes_on_with_the_frames_it_has recovery/recover.c
-  "  ln_forget_all(db);\n  LN_TRY(replay(db, 1));" "  LN_TRY(replay(db, 1));" 1000 22000013 "SQL: full, secondary")
 lunar_mutant(torn_groups_made_whole recovery/recover.c "LN_TRY(ln_sectors_write(db, at, db->stage, 1));" ""
   --gtest_filter=CheckpointPowerCuts.*)
 

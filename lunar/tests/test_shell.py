@@ -187,6 +187,16 @@ def test_a_damaged_volume_is_reported_and_what_can_be_read_is_saved(image: Path)
     assert report is not None
     assert 0 < int(report[1]) < 2000
     assert saved.read_text().count("\n") == int(report[1]) + 1
+    before = image.read_bytes()
+    text = out("--read-only", image, ".repair long", f".export long {saved}")
+    rows_left, lost = map(int, re.findall(r"(\d+) rows", text)[:2])
+    assert rows_left + lost == 3000 or "0 blocks" not in text
+    assert rows_left > 1000
+    assert saved.read_text().count("\n") == rows_left + 1
+    assert image.read_bytes() == before
+    assert complaint(image, "SELECT COUNT(*) FROM long WHERE v <> ''").startswith("lunar: ")
+    assert out(image, ".repair long") == text.splitlines()[0] + "\n"
+    assert out(image, "SELECT COUNT(*) FROM long WHERE v <> ''") == f"{rows_left}\n"
 
 
 def test_another_process_is_kept_out(image: Path) -> None:

@@ -214,7 +214,7 @@ static int same_key(void* context, struct ln_place place) {
 }
 
 /* A second row of a key is damage: it goes. */
-static int enter(struct repair* r, struct lunar_frame* meta, struct ln_place place) {
+static int enter_row(struct repair* r, struct lunar_frame* meta, struct ln_place place) {
   struct lunar* db = r->table.db;
   struct ln_key key;
   struct ln_place found;
@@ -240,7 +240,7 @@ static int enter_rows(struct repair* r, struct lunar_frame* meta) {
     struct ln_place place = {ref, 0};
     int error = ln_block_row(db, ref, 0, &place);
     while (!error) {
-      LN_TRY(enter(r, meta, place));
+      LN_TRY(enter_row(r, meta, place));
       if (place.slot == UINT16_MAX) break;
       error = ln_block_row(db, ref, (uint16_t)(place.slot + 1), &place);
     }
