@@ -17,8 +17,8 @@ KIB = 1024
 # The paper's Table 3, in KB of 1024 bytes (its LUNAR has no SQL), and what this project aims at.
 BARS = {"basic": (32.508, 24), "all": (69.667, 48), "sql": (None, 64)}
 # What years in the field may add to the paper's size (docs/adr/053, 055, 056, 057): the space of deleted rows, less
-# wear, remembered searches, second copies of metadata.
-ALLOWANCE = 17 * KIB // 4
+# wear, remembered searches, second copies of metadata; with all modules also the repair, which the paper's has not.
+ALLOWANCE = {"basic": 9 * KIB // 2, "all": 13 * KIB // 2, "sql": 0}
 C_LIBRARY = re.compile(r"(mem|str)[a-z]+")
 # What -msave-restore calls to save registers: a few hundred bytes of libgcc, shared with the rest of the firmware.
 SAVE_RESTORE = re.compile(r"__riscv_(save|restore)_\d+")
@@ -177,8 +177,8 @@ def faults(targets: list[Target]) -> list[str]:
                 faults.append(f"{where}: {archive.static_ram} bytes of static RAM, expected none")
             paper = BARS[name][0]
             over = sum(archive.files.values()) - paper * KIB if paper else 0
-            if over > ALLOWANCE:
-                faults.append(f"{where}: {over:.0f} bytes more than the paper's {paper} KB, {ALLOWANCE} are allowed")
+            if over > ALLOWANCE[name]:
+                faults.append(f"{where}: {over:.0f} bytes more than the paper's {paper} KB, {ALLOWANCE[name]} are allowed")
     return faults
 
 
