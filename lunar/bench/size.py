@@ -177,8 +177,9 @@ def faults(targets: list[Target]) -> list[str]:
                 faults.append(f"{where}: {archive.static_ram} bytes of static RAM, expected none")
             paper = BARS[name][0]
             over = sum(archive.files.values()) - paper * KIB if paper else 0
-            if over > ALLOWANCE[name]:
-                faults.append(f"{where}: {over:.0f} bytes more than the paper's {paper} KB, {ALLOWANCE[name]} are allowed")
+            allowed = ALLOWANCE[name]
+            if over > allowed:
+                faults.append(f"{where}: {over:.0f} bytes more than the paper's {paper} KB, {allowed} are allowed")
     return faults
 
 
