@@ -150,7 +150,7 @@ enum { LN_OPEN_SECTORS = 8 }; /* in the slot of OPEN and EXTEND: from this bit o
 /* The table has secondary indexes; its rows have checksums. A build without the module does not open such a table. */
 enum { LN_INDEXED = 0x80, LN_SUMMED = 0x40 };
 enum { LN_MENDED = 0x20 }; /* a repair of the table has begun; in LN_META_RING, too */
-enum { LN_ROW_SUM = 4 }; /* behind the row, and part of its bytes */
+enum { LN_ROW_SUM = 4 };   /* behind the row, and part of its bytes */
 enum { LN_SCHEMA_COLUMNS = 8, LN_SCHEMA_COLUMN = LUNAR_NAME_MAX + 3 };
 
 /* Data block: header page with the first slots, further slot pages, then rows. */
