@@ -126,7 +126,10 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   void run() {
-    for (int i = 0; i < steps_max && !bytes_.ended(); ++i) step();
+    for (int i = 0; i < steps_max && !bytes_.ended(); ++i) {
+      step();
+      if (gave_up()) restart();
+    }
     no_failures();
     if (transaction_) end_transaction(false);
     verify();
@@ -135,6 +138,9 @@ class Program {
   }
 
  private:
+  // A ring table was repaired because the device failed for long: rows and pages of an index may be given up.
+  bool gave_up() const { return db_.repairs != 0 || db_.marked != 0; }
+
   void step() {
     const std::uint32_t what = bytes_.next();
     if (what < 90) return insert();
@@ -278,11 +284,13 @@ class Program {
   // After a cut or a failure: one of the moments since the last sync. Where updates are written in place these may be
   // mixed; the model cannot go on from there.
   void mount_and_go_on() {
+    if (gave_up()) return restart();
     int error = lunar_mount(&db_, &config_);
     if (error != 0 && may_fail()) no_failures(), error = lunar_mount(&db_, &config_);
     require(error == 0, "a volume can be mounted after a cut or a failure");
     transaction_ = false, cursor_table_ = -1;
     no_failures();
+    if (gave_up()) return restart();
     lunar_findings found{};
     error = lunar_check(&db_, &found);
     if (error != 0) std::fprintf(stderr, "%s: ", found.text);
@@ -361,6 +369,7 @@ class Program {
   void failed(int error, const State& after) {
     if (error != LUNAR_E_IO || !may_fail()) std::fprintf(stderr, "%s: ", lunar_error_text(error));
     require(error == LUNAR_E_IO && may_fail(), "an operation fails with the device only");
+    if (gave_up()) return restart();
     if (!transaction_) since_.push_back(after);
     const int state = state_of_handle();
     if (state == LUNAR_E_FAILED) {

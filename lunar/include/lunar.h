@@ -313,7 +313,7 @@ struct lunar {
   uint16_t index_sectors;          /* of the log, for the secondary indexes of the table that was worked on last */
   uint8_t indexes;                 /* their number */
   uint8_t building;                /* an index */
-  uint16_t marked;                 /* number + 1 of a damaged table; 0: none */
+  uint16_t marked, repairs;        /* number + 1 of a damaged table, 0: none; tables repaired since mount */
   uint32_t lost_rows, lost_blocks; /* in repairs by insertions */
 #endif
 };

@@ -382,3 +382,14 @@ int ln_settle_plain(struct lunar* db, uint32_t sector, uint32_t count) {
   }
   return 0;
 }
+
+#if LUNAR_WITH_REPAIR
+int ln_is_readable(struct lunar* db, uint32_t sector) {
+  struct lunar_frame* f;
+  if (ln_cached(db, sector)) return 1;
+  if (ln_page(db, sector, LN_DATA, &f)) return 0;
+  ln_put(f);
+  drop(db, f); /* it may be a page of another kind */
+  return 1;
+}
+#endif

@@ -127,6 +127,7 @@ void ln_cleaned(struct lunar* db, struct lunar_frame* frame);
 int ln_forget(struct lunar* db, uint32_t sector, uint32_t count); /* E_CORRUPT: one is pinned */
 void ln_forget_all(struct lunar* db);
 void ln_seal(struct lunar* db, struct lunar_frame* frame);
+int ln_is_readable(struct lunar* db, uint32_t sector); /* after a failed read: 1: that has passed */
 /* Bytes of the device as an operation sees them: frames and stage before medium. */
 int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data, uint32_t bytes);
 /* Changes bytes of rows in frames. plain: without a record, which ln_is_plain allows. */

@@ -283,6 +283,7 @@ int ln_repair(struct lunar* db, uint16_t number, struct lunar_losses* losses) {
   db->changing = 1;
   db->no_way_back = 0;
   db->marked = 0;
+  db->repairs++;
   const int error = repair_table(&repair, meta);
   db->building = 0;
   ln_put(meta);

@@ -13,7 +13,14 @@ int ln_undo(struct lunar* db, int error) {
   if (db->doubtful && db->mode != LUNAR_MODE_NONE && !db->no_way_back) ln_make_scratch(db);
   int failed = db->mode == LUNAR_MODE_NONE || db->no_way_back ? LUNAR_E_FAILED : ln_settle_plain(db, 0, LN_NONE);
   if (!failed && !in_transaction) failed = ln_stage_write(db, 0); /* the operations before this one */
+#if LUNAR_WITH_REPAIR
+  db->marked = 0;
   if (!failed) failed = ln_recover(db);
+  /* A table cannot be read: lunar_table_open repairs it after the next mount. */
+  if (!failed && db->marked) failed = db->failed_request ? LUNAR_E_IO : LUNAR_E_FAILED;
+#else
+  if (!failed) failed = ln_recover(db);
+#endif
   if (failed)
     db->state = LN_BROKEN;
   else if (in_transaction && error)

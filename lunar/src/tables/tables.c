@@ -74,9 +74,8 @@ int ln_table_meta(const struct lunar_table* table, struct lunar_frame** meta) {
 
 #if LUNAR_WITH_REPAIR
 int ln_mark_damaged(struct lunar* db, struct lunar_frame* meta, uint16_t number, int error) {
-  uint8_t byte;
   if (error != LUNAR_E_CORRUPT && (error != LUNAR_E_IO || db->state == LN_BROKEN)) return error;
-  if (error == LUNAR_E_IO && ln_read_bytes(db, db->failed_sector, 0, &byte, 1) == 0) return error; /* it passed */
+  if (error == LUNAR_E_IO && ln_is_readable(db, db->failed_sector)) return error;
   if (db->state == LN_IN_TXN) return error; /* the transaction is undone */
   db->marked = (uint16_t)(number + 1);
   if (!db->redoing) return 0; /* the operation repairs it at its end */
