@@ -637,6 +637,7 @@ struct lunar_losses {
  *
  * Insertions into ring tables, and lunar_table_open after a mount that met damage, do this by themselves, so that a
  * logger goes on; the call then takes as long.
+ * Where no block is free for the new indexes, it fails, and must be repeated when others have made room.
  * E_TXN (in a transaction), E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_repair(struct lunar_table* table, struct lunar_losses* losses);
 

@@ -103,7 +103,7 @@ class Trial {
     const auto state = world.read();
     if (!state) wrong = when + ", " + world.did + ": unreadable";
     lost_ = world.db.lost_rows + world.db.lost_blocks;
-    if (state && !(lost_ == 0 ? world.permitted(*state) : made_of_moments(*state)))
+    if (state && !(world.db.repairs == 0 ? world.permitted(*state) : made_of_moments(*state)))
       wrong = when + ", " + world.did + ": another state";
     if (state) world.go_on_from(*state);
   }

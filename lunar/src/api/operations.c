@@ -85,6 +85,11 @@ static int update_in(const struct lunar_table* table, struct lunar_frame* meta, 
   const uint32_t bytes = ln_value_bytes(table->types[column], value);
   LN_TRY(ln_row_find(table, meta, key, &c.old));
   LN_TRY(ln_row_at(db, c.old, &c.sector, &c.offset, &c.old_bytes));
+  if (table->checksum) { /* a damaged row gets no new checksum */
+    const int whole = ln_row_is_whole(db, c.sector, c.offset, c.old_bytes);
+    LN_TRY(whole);
+    if (!whole) return LUNAR_E_CORRUPT;
+  }
   LN_TRY(ln_row_column(db, table, c.sector, c.offset, column, &c.column_offset, &c.column_bytes));
   if (c.column_offset + c.column_bytes + ln_row_sum_bytes(table) > c.old_bytes) return LUNAR_E_CORRUPT;
   c.row_bytes = c.old_bytes - c.column_bytes + bytes;

@@ -49,6 +49,9 @@ static int move(const struct lunar_table* table, struct lunar_frame* meta, enum 
   struct ln_key key;
   LN_TRY(next_row(db, meta, urgency, &row.old));
   LN_TRY(ln_row_at(db, row.old, &row.sector, &row.offset, &row.old_bytes));
+  const int whole = table->checksum ? ln_row_is_whole(db, row.sector, row.offset, row.old_bytes) : row.old_bytes > 2;
+  LN_TRY(whole);
+  if (!whole) return LUNAR_E_CORRUPT;
   LN_TRY(ln_row_key(db, table, row.sector, row.offset, &key));
   row.row_bytes = row.old_bytes;
   *bytes = row.row_bytes;

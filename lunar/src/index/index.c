@@ -34,11 +34,13 @@ int ln_index_drop(struct lunar* db, struct lunar_frame* meta, int stays) {
 #endif
 
 #if LUNAR_WITH_REPAIR
-int ln_index_renew(struct lunar* db, struct lunar_frame* meta) {
+int ln_index_give_up(struct lunar* db, struct lunar_frame* meta) {
   const int error = ln_index_drop(db, meta, 0);
   if (error != LUNAR_E_CORRUPT && (error != LUNAR_E_IO || db->state != LN_READY)) LN_TRY(error);
+  if (error) LN_TRY(ln_same_volume(db, NULL));
   memset(meta->bytes + LN_META_BUCKETS, 0, LN_META_CREATION - LN_META_BUCKETS);
-  return ln_index_create(db, meta);
+  ln_dirty(db, meta);
+  return 0;
 }
 #endif
 

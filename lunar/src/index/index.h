@@ -55,8 +55,8 @@ static inline int ln_index_drop(struct lunar* db, struct lunar_frame* meta, int 
 #endif
 
 #if LUNAR_WITH_REPAIR
-/* index.c: a damaged index becomes empty. What cannot be reached of it stays allocated. */
-int ln_index_renew(struct lunar* db, struct lunar_frame* meta);
+/* index.c: a damaged index is no more, and ln_index_create can follow. What cannot be reached of it stays allocated. */
+int ln_index_give_up(struct lunar* db, struct lunar_frame* meta);
 #endif
 
 #if LUNAR_WITH_SECONDARY

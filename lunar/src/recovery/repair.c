@@ -12,6 +12,7 @@
 struct repair {
   struct lunar_table table;
   struct lunar_losses* losses;
+  int rooms; /* of the second pass */
 };
 
 /* Whether an error means that something is lost. A device that does not answer at all loses nothing. */
@@ -129,7 +130,7 @@ static int mend_blocks(struct repair* r, struct lunar_frame* meta, uint32_t firs
     LN_TRY(next_of(db, ref, LN_BLOCK_NEXT, &next));
     if (ref == until) next = LN_NONE;
     LN_TRY(ln_make_room(db, 1));
-    LN_TRY(ln_block_mend(db, meta, ref, *previous, keeps, r, &r->losses->rows));
+    LN_TRY(ln_block_mend(db, meta, ref, *previous, r->rooms, keeps, r, &r->losses->rows));
     *previous = ref;
   }
   return 0;
@@ -262,8 +263,12 @@ static int repair_table(struct repair* r, struct lunar_frame* meta) {
   struct lunar* db = r->table.db;
   LN_TRY(marked(db, meta, 1));
   LN_TRY(mend_chain(r, meta));
+  LN_TRY(ln_checkpoint(db));
+  r->rooms = 1;
+  LN_TRY(mend_chain(r, meta));
   LN_TRY(ln_make_room(db, 1));
-  LN_TRY(ln_index_renew(db, meta));
+  LN_TRY(ln_index_give_up(db, meta));
+  LN_TRY(ln_index_create(db, meta));
   LN_TRY(ln_secondary_renew(&r->table, 0));
   LN_TRY(ln_checkpoint(db)); /* from here on the pages of the old indexes are available */
   db->building = 1;

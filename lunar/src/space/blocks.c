@@ -500,6 +500,7 @@ static int make_readable(struct lunar* db, uint32_t sector) {
   uint8_t byte;
   const int error = ln_read_bytes(db, sector, 0, &byte, 1);
   if (error != LUNAR_E_IO || db->state == LN_BROKEN) return error;
+  LN_TRY(ln_same_volume(db, NULL));
   LN_TRY(ln_page_fresh(db, sector, LN_DATA, &frame));
   frame->flags |= LN_FRESH; /* there is no content to put back */
   ln_put(frame);
@@ -521,7 +522,7 @@ struct mended {
 };
 
 /* The slot, whose room ends where the next one's begins. */
-static int mend_slot(struct lunar* db, struct ln_place place, uint32_t tail, uint32_t slots, ln_keeps keeps,
+static int mend_slot(struct lunar* db, struct ln_place place, uint32_t tail, uint32_t slots, int rooms, ln_keeps keeps,
                      void* context, struct mended* m, uint32_t* lost) {
   LN_FIELDS(head, LN_ROW_HEADER);
   uint32_t position, end, next = tail / 4, behind;
@@ -536,14 +537,15 @@ static int mend_slot(struct lunar* db, struct ln_place place, uint32_t tail, uin
   LN_TRY(ln_make_room(db, 1));
   int error = ln_read_bytes(db, place.ref, 4 * position, head, sizeof head);
   if (error && error != LUNAR_E_IO) return error;
+  if (error) LN_TRY(ln_same_volume(db, NULL));
   /* The rows end where the last room does. */
   const uint32_t room = error ? UINT16_MAX : ln_get16(head + 2), most = next - position - 1;
   const int fits = place.slot + 1u < slots ? room <= most : room == most;
-  if (kept && !fits) {
+  if (kept && !fits && rooms) {
     ln_put16(head + 2, most);
     LN_TRY(ln_write_bytes(db, place.ref, 4 * position, head, sizeof head, 0));
   } else if (!kept && (!is_free || !fits)) {
-    LN_TRY(empty_room(db, place.ref, position, most + 1));
+    if (rooms) LN_TRY(empty_room(db, place.ref, position, most + 1));
     ln_put16(head + 2, most);
   }
   if (!kept && !is_free) {
@@ -560,8 +562,8 @@ static int mend_slot(struct lunar* db, struct ln_place place, uint32_t tail, uin
   return 0;
 }
 
-int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t previous, ln_keeps keeps,
-                  void* context, uint32_t* lost) {
+int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t previous, int rooms,
+                  ln_keeps keeps, void* context, uint32_t* lost) {
   LUNAR_ASSERT(is_meta(meta) && keeps && lost);
   struct lunar_frame* frame;
   struct mended mended = {0, 0, 0};
@@ -569,9 +571,10 @@ int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint
   const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS), tail = 4u * ln_get16(frame->bytes + LN_BLOCK_TAIL);
   ln_put(frame);
   for (uint32_t slot = 0; slot < slots; slot++)
-    LN_TRY(mend_slot(db, (struct ln_place){ref, (uint16_t)slot}, tail, slots, keeps, context, &mended, lost));
+    LN_TRY(mend_slot(db, (struct ln_place){ref, (uint16_t)slot}, tail, slots, rooms, keeps, context, &mended, lost));
   LN_TRY(ln_make_room(db, 1));
-  if (tail % sector_bytes(db)) LN_TRY(make_readable(db, ref + tail / sector_bytes(db))); /* the next row goes there */
+  if (rooms && tail % sector_bytes(db))
+    LN_TRY(make_readable(db, ref + tail / sector_bytes(db))); /* the next row goes there */
   LN_TRY(ln_block_header(db, ref, &frame));
   uint8_t *header = frame->bytes, *m = meta->bytes;
   ln_put16(header + LN_BLOCK_LIVE, mended.live);

@@ -66,9 +66,11 @@ int ln_block_is_whole(struct lunar* db, uint32_t ref, uint16_t table, uint32_t p
 /* 1: the row in that place is kept, 0: it is lost. */
 typedef int (*ln_keeps)(void* context, struct ln_place place, uint32_t position, uint32_t end);
 /* Frees the slots of lost rows, counts the block anew, and adds it to the table's counts and lists: the table's other
- * blocks up to `previous`, LN_NONE: none, are there already. lost: *lost is increased. */
-int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t previous, ln_keeps keeps,
-                  void* context, uint32_t* lost);
+ * blocks up to `previous`, LN_NONE: none, are there already. rooms: sectors that cannot be read, and headers of free
+ * rooms, are written too. A slot is free on the device before: else the row would be there again after a cut, with
+ * zeros. */
+int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t previous, int rooms,
+                  ln_keeps keeps, void* context, uint32_t* lost);
 int ln_block_unlink(struct lunar* db, struct lunar_frame* meta, uint32_t ref); /* one without rows, not the last */
 #endif
 

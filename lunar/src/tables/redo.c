@@ -60,6 +60,7 @@ static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r,
   if (error && db->redoing & LN_SKIPPING) {
     error = ln_mark_damaged(db, meta, r->table, error); /* the row stays without its entries */
     if (!error) error = ln_row_add(db, meta, &row, row_bytes);
+    if (!error && from.ref != LN_NONE) error = ln_row_drop(db, meta, from);
   } else {
     if (!error) error = ln_row_link(db, meta, &key, from, &row, row_bytes);
     if (!error && table.ring && !ahead) error = ln_ring_evict(&table, meta, &key);

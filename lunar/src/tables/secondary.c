@@ -559,7 +559,8 @@ int ln_secondary_renew(const struct lunar_table* table, int fills) {
       LN_TRY(put_rows(table, &index));
     } else {
       ln_put64(index.numbers + LN_META_ROWS, 0);
-      LN_TRY(ln_index_renew(db, &index.meta));
+      LN_TRY(ln_index_give_up(db, &index.meta));
+      LN_TRY(ln_index_create(db, &index.meta));
     }
     LN_TRY(index_write(db, &index));
   }

@@ -74,10 +74,13 @@ int ln_table_meta(const struct lunar_table* table, struct lunar_frame** meta) {
 
 #if LUNAR_WITH_REPAIR
 int ln_mark_damaged(struct lunar* db, struct lunar_frame* meta, uint16_t number, int error) {
-  if (error != LUNAR_E_CORRUPT && (error != LUNAR_E_IO || db->state == LN_BROKEN)) return error;
+  const int known = db->redoing && meta->bytes[LN_META_RING] & LN_MENDED; /* an index without the rows before */
+  if (db->state == LN_BROKEN || !error) return error;
+  if (!known && error != LUNAR_E_CORRUPT && error != LUNAR_E_IO) return error;
   if (error == LUNAR_E_IO && ln_is_readable(db, db->failed_sector)) return error;
   if (db->state == LN_IN_TXN) return error; /* the transaction is undone */
   db->marked = (uint16_t)(number + 1);
+  LN_TRY(ln_same_volume(db, NULL));
   if (!db->redoing) return 0; /* the operation repairs it at its end */
   meta->bytes[LN_META_RING] |= LN_MENDED;
   ln_dirty(db, meta);
