@@ -3,7 +3,7 @@
  * Blocks that cannot be read leave the table's chain, rows that cannot be read or do not fit the schema leave their
  * blocks, and the indexes are made anew from the rows. The blocks are mended with checkpoints in between, wherever the
  * log is full. A mark in the table's metadata is set before: after a power cut the table can only be repaired again.
- * The new indexes, and the end of the mark, come with the last checkpoint, as a new secondary index does.
+ * The indexes become empty, and are filled between the last two checkpoints, as a new secondary index is.
  */
 #include "recovery.h"
 
