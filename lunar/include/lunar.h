@@ -312,7 +312,7 @@ struct lunar {
 #if LUNAR_ALLOCATED > 8u
   uint16_t index_sectors;          /* of the log, for the secondary indexes of the table that was worked on last */
   uint8_t indexes;                 /* their number */
-  uint8_t building;                /* an index */
+  uint8_t building;                /* an index, or a damaged table anew */
   uint16_t marked, repairs;        /* number + 1 of a damaged table, 0: none; tables repaired since mount */
   uint32_t lost_rows, lost_blocks; /* in repairs by insertions */
 #endif
@@ -609,6 +609,7 @@ struct lunar_findings {
   uint64_t rows, row_bytes; /* as stored, without their headers */
   uint64_t index_entries;
   uint32_t tables, blocks /* of rows */, index_blocks, chunks_free, chunks_used;
+  uint32_t blocks_lost;           /* that have an unreadable sector and are not used any more */
   uint32_t sector;                /* of the problem; 0xffffffff: no single one */
   char table[LUNAR_NAME_MAX + 1]; /* that has the problem; empty: the volume has it */
   uint8_t problem;                /* enum lunar_problem */
@@ -624,21 +625,24 @@ LUNAR_MUST_CHECK int lunar_check(struct lunar* db, struct lunar_findings* found)
 
 /* What a repair has given up. */
 struct lunar_losses {
-  uint32_t rows;   /* that cannot be read, do not fit the schema or their checksum, or have another row's key */
-  uint32_t blocks; /* with all their rows: their headers or slots cannot be read, or blocks between two such ones */
+  uint32_t rows;   /* that cannot be read, do not fit the schema or their checksum, or have another row's key; that were
+                      in blocks which are lost */
+  uint32_t blocks; /* which the device does not keep when they are written, and for whose copies there was no room */
 };
 
-/* Makes a damaged table usable again, after reads that fail in the same place every time: rows and blocks that cannot
- * be read leave the table, and its indexes are made anew from the rows that are left. Each row that lies in
- * readable sectors stays, but for those of a block whose header or slots are lost; so copy what can be read before
- * (the shell's .export). losses becomes what has gone. The time grows with the table: it reads each row once, and once
- * for each index. Pages of a damaged index that cannot be reached stay allocated. After a power cut
- * in it every call with the table returns E_CORRUPT, until it is repaired again.
+/* Makes a damaged table usable again, after reads that fail in the same place every time. Each row that lies in
+ * readable sectors stays: the header and the slots of a block are made anew from its rows, and the indexes from all
+ * rows. A row whose block's header and whose entry in the primary index are both lost goes. Copy what can be read
+ * before (the shell's .export). losses becomes what has gone. The time grows with the table and the volume: it reads
+ * each row twice, and once for each index, and the first sector of each block in use. Blocks that no table has any more
+ * are free afterwards, but for those with an unreadable sector, which are never used again. After a power cut in it
+ * every call with the table returns E_CORRUPT, until it is repaired again; losses then lacks what had gone before the
+ * cut.
  *
  * Insertions into ring tables, and lunar_table_open after a mount that met damage, do this by themselves, so that a
  * logger goes on; the call then takes as long.
- * Where no block is free for the new indexes, it fails, and must be repeated when others have made room.
- * E_TXN (in a transaction), E_NO_TABLE. */
+ * E_FULL where the new indexes take more blocks than the old ones and no others are free: it must be repeated when
+ * others have made room. E_TXN (in a transaction), E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_repair(struct lunar_table* table, struct lunar_losses* losses);
 
 /* Sizes and counters. Counters of the device are since mount, modulo 2^32. */

@@ -88,13 +88,14 @@ void check(Session& session, const Arguments&) {
     std::string text = fmt::format("damaged: {}", found.text);
     if (found.table[0] != 0) text += fmt::format("; table {}", found.table);
     if (found.sector != UINT32_MAX) text += fmt::format("; sector {}", found.sector);
-    throw Failure(text +
-                  "; `lunar --read-only IMAGE \".repair TABLE\" \".export TABLE FILE\"` saves the readable rows");
+    throw Failure(text + "; `lunar --read-only IMAGE \".export TABLE FILE\"` saves every row that can be read");
   }
   if (error != 0) throw Failure(volume.explain(error));
   session.output().write(fmt::format("ok: tables: {}, rows: {}, index entries: {}, chunks: {} of {} in use\n",
                                      found.tables, found.rows, found.index_entries, found.chunks_used,
                                      found.chunks_used + found.chunks_free));
+  if (found.blocks_lost != 0)
+    session.output().write(fmt::format("blocks with unreadable sectors, not used any more: {}\n", found.blocks_lost));
 }
 
 void repair(Session& session, const Arguments& arguments) {

@@ -8,8 +8,8 @@ namespace {
 const char* what_to_do(int error) {
   switch (error) {
     case LUNAR_E_CORRUPT:
-      return "`.check` shows where; `.repair TABLE` gives up what cannot be read (with --read-only in memory alone), "
-             "`.export TABLE FILE` saves the rest";
+      return "`.check` shows where; `lunar --read-only IMAGE \".export TABLE FILE\"` saves every row that can be read; "
+             "`.repair TABLE` gives up the others";
     case LUNAR_E_FULL:
       return "delete rows or drop a table, or `.export` the tables into a larger image";
     case LUNAR_E_TABLES:

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <vector>
 
 #include "csv.h"
@@ -190,8 +191,8 @@ class Import {
 using Write = std::function<void(std::string_view)>;
 using WriteRow = std::function<void(const lunar_value* values)>;
 
-// Returns how many rows were written: all, or those before the volume's error.
-std::uint64_t write_rows(Table& table, const WriteRow& write_row, int& error) {
+// Writes the table's rows from the row `skip` on. Returns how many there are: all, or those before the volume's error.
+std::uint64_t write_rows_from(Table& table, std::uint64_t skip, const WriteRow& write_row, int& error) {
   std::vector<std::uint8_t> row(row_bytes);
   lunar_value values[LUNAR_COLUMNS_MAX];
   lunar_cursor cursor{};
@@ -203,12 +204,31 @@ std::uint64_t write_rows(Table& table, const WriteRow& write_row, int& error) {
     ~Close() { lunar_cursor_close(&cursor); }
   } closing{cursor};
   while (error == 0 && (error = lunar_cursor_next(&cursor, row.data(), row.size(), values)) == 0) {
-    write_row(values);
+    if (rows >= skip) write_row(values);
     progress.rows(++rows);
     if (interruption::pending()) throw Interrupted("interrupted");
   }
   if (error == LUNAR_E_NOT_FOUND) error = 0;
   return rows;
+}
+
+// What became of a table's rows.
+struct Written {
+  std::uint64_t rows = 0;  // all, those that can be read, or those before the volume's error
+  int error = 0;
+  std::optional<lunar_losses> lost;  // the table is damaged, and `rows` are all that can be read
+};
+
+// A read-only volume is repaired in memory, and keeps the order of the rows.
+Written write_rows(Volume& volume, Table& table, const WriteRow& write_row) {
+  Written written;
+  written.rows = write_rows_from(table, 0, write_row, written.error);
+  const bool damaged = written.error == LUNAR_E_CORRUPT || written.error == LUNAR_E_IO;
+  lunar_losses lost{};
+  if (!damaged || !volume.read_only() || lunar_repair(&table.table, &lost) != 0) return written;
+  written.rows = write_rows_from(table, written.rows, write_row, written.error);
+  if (written.error == 0) written.lost = lost;
+  return written;
 }
 
 template <typename Text>
@@ -221,8 +241,14 @@ std::string comma_separated(const Table& table, const Text& text) {
   return line;
 }
 
-std::string not_to_its_end(const Table& table, Volume& volume, int error) {
-  return fmt::format("table {} cannot be read to its end: {}", table.name, volume.explain(error));
+// Empty where all rows were written.
+std::string damage_of(const Table& table, Volume& volume, const Written& written) {
+  if (written.lost)
+    return fmt::format("table {} is damaged: {} rows were written, all that can be read; lost: {} rows", table.name,
+                       written.rows, written.lost->rows);
+  if (written.error == 0) return {};
+  return fmt::format("table {} cannot be read to its end: {}\n  rows before that, which were written: {}", table.name,
+                     volume.explain(written.error), written.rows);
 }
 
 // The file has what write_content writes. It stays where write_content returns, and is removed where that throws.
@@ -268,16 +294,11 @@ std::string dump_tables(Volume& volume, const Write& write) {
     Table table(volume, name);
     write(create_table_statement(table));
     const auto begin = fmt::format("INSERT INTO {} VALUES (", sql_name(table.name));
-    int error = 0;
-    const auto rows = write_rows(
-        table,
-        [&](const lunar_value* values) {
-          write(begin + comma_separated(table, [&](auto& line, int i) { line += sql_text(values[i]); }) + ");\n");
-        },
-        error);
-    if (error != 0)
-      damage += fmt::format("{}{}\n  rows before that, which were dumped: {}", damage.empty() ? "" : "\n",
-                            not_to_its_end(table, volume, error), rows);
+    const auto written = write_rows(volume, table, [&](const lunar_value* values) {
+      write(begin + comma_separated(table, [&](auto& line, int i) { line += sql_text(values[i]); }) + ");\n");
+    });
+    const auto damaged = damage_of(table, volume, written);
+    if (!damaged.empty()) damage += (damage.empty() ? "" : "\n") + damaged;
     write(create_index_statements(table));
   }
   return damage;
@@ -295,21 +316,16 @@ void import_table(Volume& volume, const std::string& path, const std::string& ta
 
 void export_table(Volume& volume, const std::string& name, const std::string& path) {
   Table table(volume, name);
-  int error = 0;
-  std::uint64_t rows = 0;
+  Written written;
   write_file(path, [&](const Write& write) {
     const auto name_of = [&](auto& line, int i) { append_csv_text(line, table.schema.columns[i].name); };
     write(comma_separated(table, name_of) + "\n");
-    rows = write_rows(
-        table,
-        [&](const lunar_value* values) {
-          write(comma_separated(table, [&](auto& line, int i) { append_csv(line, values[i]); }) + "\n");
-        },
-        error);
+    written = write_rows(volume, table, [&](const lunar_value* values) {
+      write(comma_separated(table, [&](auto& line, int i) { append_csv(line, values[i]); }) + "\n");
+    });
   });
-  if (error != 0)
-    throw Failure(
-        fmt::format("{}\n  {} has the rows before that: {}", not_to_its_end(table, volume, error), path, rows));
+  const auto damaged = damage_of(table, volume, written);
+  if (!damaged.empty()) throw Failure(path + ": " + damaged);
 }
 
 void dump(Volume& volume, const std::string& path, const Write& write) {

@@ -172,6 +172,7 @@ enum {
   LN_BLOCK_REUSE_BACK = 40,
   LN_BLOCK_HEADER = 44,
   LN_SLOT_PAGE_HEADER = 8,
+  LN_NO_TABLE = 0xffff, /* of a block whose header a repair makes anew */
   LN_SLOT_FREE = 0x8000
 };
 /* A row: u16 bytes, u16 room in units of 4 bytes (this header not counted), then the row. */

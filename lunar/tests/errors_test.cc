@@ -517,6 +517,19 @@ void no_room() {
   const std::string grown(901, 'y');
   const lunar_value k = integer(100), v = blob(grown);
   PROVOKE(LUNAR_E_FULL, lunar_update, &world->table, &k, 1, &v);
+  error = 0;
+  while (error == 0) error = insert(*world, ++key, "x");
+  ASSERT_EQ(error, LUNAR_E_FULL);
+  // Each page of the index is in a sector that cannot be read any more, and no other block is free.
+  ASSERT_EQ(world->unmount(), 0);
+  int pages = 0;
+  for (std::uint32_t i = world->db.geometry.data_at; i < world->device.sector_count; ++i)
+    if (const std::uint8_t kind = world->device.sectors[std::size_t{512} * i + 4]; kind == 6 || kind == 7)
+      emubd_set_bad(&world->device, i, EMUBD_BAD_READ), ++pages;
+  ASSERT_GT(pages, 0);
+  ASSERT_EQ(world->mount(), 0);
+  lunar_losses losses{};
+  PROVOKE(LUNAR_E_FULL, lunar_repair, &world->table, &losses);
 }
 
 // On a full device rows move although a cursor is in use.

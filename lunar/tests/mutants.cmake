@@ -93,12 +93,23 @@ lunar_mutant_of(Prefetch read_ahead_never pages/prefetch.c "db->ahead_streak < S
 add_library(lunar-KeptTwice OBJECT damage_test.cc world.cc)
 target_link_libraries(lunar-KeptTwice PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(KeptTwice rows_that_cannot_be_read_stay recovery/repair.c
-  "LN_TRY(is_loss(r->table.db, whole));\n  return 0;" "LN_TRY(is_loss(r->table.db, whole));\n  return 1;"
-  --gtest_filter=Repair.*:*DamagedSector.*)
-lunar_mutant_of(KeptTwice repaired_tables_keep_their_index recovery/repair.c "LN_TRY(ln_index_give_up(db, meta));\n  LN_TRY(ln_index_create(db, meta));" ""
-  --gtest_filter=Repair.*:*DamagedSector.*)
+  "LN_TRY(ln_is_loss(r->table.db, whole));\n  return 0;" "LN_TRY(ln_is_loss(r->table.db, whole));\n  return 1;"
+  --gtest_filter=Repair*:*DamagedSector.*)
+lunar_mutant_of(KeptTwice repaired_tables_keep_their_index index/index.c
+  "memset(meta->bytes + LN_META_BUCKETS, 0, LN_META_CREATION - LN_META_BUCKETS);" ""
+  --gtest_filter=Repair*:*DamagedSector.*)
 lunar_mutant_of(KeptTwice a_repair_leaves_no_mark recovery/repair.c "LN_TRY(marked(db, meta, 1));" ""
-  --gtest_filter=Repair.*)
+  --gtest_filter=Repair*)
+lunar_mutant_of(KeptTwice rebuilt_blocks_have_removed_rows recovery/rebuild.c "(live ? 0u : (uint32_t)LN_SLOT_FREE)" "0u"
+  --gtest_filter=Repair*)
+lunar_mutant_of(KeptTwice rebuilt_blocks_miss_rows_with_their_records recovery/rebuild.c
+  "int found = record_at(r, r->at, &slot, &at);" "int found = 0;" --gtest_filter=Repair*:*DamagedSector.*)
+lunar_mutant_of(KeptTwice a_header_is_whole_before_its_slots space/blocks.c
+  "ln_put16(header + LN_BLOCK_TABLE, LN_NO_TABLE);" "ln_put16(header + LN_BLOCK_TABLE, 0);" --gtest_filter=Repair*)
+lunar_mutant_of(KeptTwice leaked_blocks_stay recovery/owner.c "if (owner == LN_LEAKED) {" "if (0) {"
+  --gtest_filter=Repair*:*DamagedSector.*)
+lunar_mutant_of(KeptTwice bad_sectors_are_used_again recovery/owner.c
+  "return readable ? LN_LEAKED : LN_LOST;" "return LN_LEAKED;" --gtest_filter=Repair*:*DamagedSector.*)
 lunar_mutant_of(KeptTwice the_oldest_row_ends_a_logger tables/ring.c
   "return ln_mark_damaged(table->db, meta, table->number, evict(table, meta, newest));" "return evict(table, meta, newest);"
   --gtest_filter=*DamagedSector.*)

@@ -57,7 +57,7 @@ static int begin_blocks(struct lunar_cursor* c) {
 static int is_block(const struct lunar_cursor* c, uint32_t ref, struct block* block) {
   struct lunar* db = c->table->db;
   if (ref == LN_NONE) return 0;
-  const int used = ln_is_used(db, ref);
+  const int used = ln_used_sectors(db, ref);
   if (used <= 0) return used;
   const int error = block_of(db, ref, block);
   if (error) return error == LUNAR_E_CORRUPT ? 0 : error; /* a page of an index */

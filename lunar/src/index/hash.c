@@ -503,7 +503,7 @@ int ln_hash_drop(struct lunar* db, struct lunar_frame* meta, int stays) {
   return LUNAR_WITH_TRUNCATE && stays ? empty_again(db, meta) : 0;
 }
 
-#if LUNAR_WITH_CHECK
+#if LUNAR_WITH_CHECK || LUNAR_WITH_REPAIR
 static int walk_segments(struct lunar* db, struct lunar_frame* meta, uint32_t segments, struct ln_walk* walk) {
   for (uint32_t s = 0; s < segments; s++) {
     const uint32_t ref = ln_get32(segment_ref(meta, s)), block = ln_class_sectors(db, segment_class(db, s));
@@ -564,5 +564,67 @@ int ln_hash_walk(struct ln_walk* walk, struct lunar_frame* meta) {
     }
   }
   return met ? 0 : ln_walk_problem(walk, LUNAR_PROBLEM_INDEX_PAGE, meta->sector);
+}
+#endif
+
+#if LUNAR_WITH_REPAIR
+/* The segments are blocks of the metadata: their pages need not be read to free them. */
+int ln_hash_give_up(struct lunar* db, struct lunar_frame* meta) {
+  LUNAR_ASSERT(is_meta(meta));
+  const uint32_t buckets = buckets_of(meta);
+  for (uint32_t s = 0; buckets && s <= segment_of(buckets - 1) && s < LN_SEGMENTS; s++) {
+    const uint32_t ref = ln_get32(segment_ref(meta, s)), block = ln_class_sectors(db, segment_class(db, s));
+    for (uint32_t part = 0; part < segment_sectors(s); part += block) {
+      const int readable = ln_can_be_read(db, ref + part, block);
+      LN_TRY(readable);
+      const int error = readable ? ln_free(db, ref + part) : 0;
+      if (error != LUNAR_E_CORRUPT) LN_TRY(error); /* damaged metadata name a block that is free */
+    }
+  }
+  return 0;
+}
+
+static int is_in_segment(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
+  const uint32_t buckets = buckets_of(meta);
+  for (uint32_t s = 0; s <= segment_of(buckets - 1) && s < LN_SEGMENTS; s++) {
+    const uint32_t block = ln_class_sectors(db, segment_class(db, s)), sectors = segment_sectors(s);
+    if (ref - ln_get32(segment_ref(meta, s)) < (sectors > block ? sectors : block)) return 1;
+  }
+  return 0;
+}
+
+static int chain_has(struct lunar* db, uint32_t sector, uint32_t ref) {
+  struct chain chain = {.sector = sector, .other = LN_NONE};
+  while (chain.sector != LN_NONE && chain.sector != ref) {
+    struct lunar_frame* frame;
+    LN_TRY(bucket_page(db, chain.sector, &frame));
+    const int error = next_of(db, frame->bytes, &chain);
+    ln_put(frame);
+    LN_TRY(error);
+  }
+  return chain.sector == ref;
+}
+
+/* The chains in which its first entry may lie; without an entry, all chains. */
+int ln_hash_has_page(struct lunar* db, struct lunar_frame* meta, uint32_t ref, int kind) {
+  LUNAR_ASSERT(is_meta(meta));
+  struct lunar_frame* frame;
+  struct chain chain;
+  const uint32_t buckets = buckets_of(meta);
+  if (buckets == 0) return 0; /* given up */
+  if (is_in_segment(db, meta, ref)) return 1;
+  if (kind != LN_BUCKET) return 0;
+  LN_TRY(bucket_page(db, ref, &frame));
+  const uint32_t count = ln_get16(frame->bytes + LN_BUCKET_COUNT);
+  const uint64_t key = ln_get64(entry_at(frame->bytes, 0));
+  ln_put(frame);
+  LN_TRY(chain_of(db, meta, key, &chain));
+  const uint32_t first = count ? chain.bucket : 0, end = count ? chain.bucket + 1 : buckets;
+  int has = count && chain.other != LN_NONE ? chain_has(db, chain.other, ref) : 0;
+  for (uint32_t bucket = first; has == 0 && bucket < end; bucket++) {
+    LN_TRY(bucket_sector(meta, bucket, &chain.sector));
+    has = chain_has(db, chain.sector, ref);
+  }
+  return has;
 }
 #endif

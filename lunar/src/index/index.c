@@ -33,18 +33,40 @@ int ln_index_drop(struct lunar* db, struct lunar_frame* meta, int stays) {
 
 #endif
 
+#if LUNAR_WITH_CHECK || LUNAR_WITH_REPAIR
+static int is_place(void* context, struct ln_place place) {
+  const struct ln_place* wanted = context;
+  return place.ref == wanted->ref && place.slot == wanted->slot;
+}
+
+int ln_index_has(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place) {
+  struct ln_place found;
+  LN_TRY(ln_index_find(db, meta, key, is_place, &place, &found));
+  return is_place(&place, found) ? 0 : LUNAR_E_NOT_FOUND;
+}
+#endif
+
 #if LUNAR_WITH_REPAIR
 int ln_index_give_up(struct lunar* db, struct lunar_frame* meta) {
-  const int error = ln_index_drop(db, meta, 0);
-  if (error != LUNAR_E_CORRUPT && (error != LUNAR_E_IO || db->state != LN_READY)) LN_TRY(error);
-  if (error) LN_TRY(ln_same_volume(db, NULL));
+#if LUNAR_WITH_TREE
+  if (!is_tree(meta))
+#endif
+    LN_TRY(ln_hash_give_up(db, meta));
+  LN_TREES_CHANGE(db);
   memset(meta->bytes + LN_META_BUCKETS, 0, LN_META_CREATION - LN_META_BUCKETS);
   ln_dirty(db, meta);
   return 0;
 }
+
+int ln_index_has_page(struct lunar* db, struct lunar_frame* meta, uint32_t ref, int kind) {
+#if LUNAR_WITH_TREE
+  if (is_tree(meta)) return kind == LN_TREE ? ln_tree_has_page(db, meta, ref) : 0;
+#endif
+  return ln_hash_has_page(db, meta, ref, kind);
+}
 #endif
 
-#if LUNAR_WITH_CHECK
+#if LUNAR_WITH_CHECK || LUNAR_WITH_REPAIR
 int ln_index_walk(struct ln_walk* walk, struct lunar_frame* meta) {
   LUNAR_ASSERT(walk->block && walk->entry);
 #if LUNAR_WITH_TREE

@@ -55,8 +55,23 @@ static inline int ln_index_drop(struct lunar* db, struct lunar_frame* meta, int 
 #endif
 
 #if LUNAR_WITH_REPAIR
-/* index.c: a damaged index is no more, and ln_index_create can follow. What cannot be reached of it stays allocated. */
+/* index.c: a damaged index is no more, and ln_index_create can follow. Its segments are free, but for those with a
+ * sector that cannot be read; its other pages are leaked. */
 int ln_index_give_up(struct lunar* db, struct lunar_frame* meta);
+int ln_hash_give_up(struct lunar* db, struct lunar_frame* meta);
+static inline int ln_index_is_given_up(const struct lunar_frame* meta) { /* the height of a tree is behind its root */
+  return ln_get32(meta->bytes + LN_META_BUCKETS) == 0 && ln_get32(meta->bytes + LN_META_TREE_HEIGHT) == 0;
+}
+/* 1: the index has the page, which is of this kind, sound, and the first of its block. */
+int ln_index_has_page(struct lunar* db, struct lunar_frame* meta, uint32_t ref, int kind);
+int ln_hash_has_page(struct lunar* db, struct lunar_frame* meta, uint32_t ref, int kind);
+#if LUNAR_WITH_TREE
+int ln_tree_has_page(struct lunar* db, struct lunar_frame* meta, uint32_t ref);
+#endif
+#endif
+#if LUNAR_WITH_CHECK || LUNAR_WITH_REPAIR
+/* index.c: 0, where the index has this entry; E_NOT_FOUND. */
+int ln_index_has(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place);
 #endif
 
 #if LUNAR_WITH_SECONDARY
@@ -65,7 +80,7 @@ int ln_hash_enter(struct lunar* db, struct lunar_frame* meta, uint64_t key, stru
 int ln_hash_leave(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place);
 #endif
 
-#if LUNAR_WITH_CHECK
+#if LUNAR_WITH_CHECK || LUNAR_WITH_REPAIR
 /* index.c. A walk over a whole index. It calls block for each block of the index and entry for each entry, in any
  * order, with the sector of the page that names it. sectors: of the block, 0: its header says how many. A result other
  * than 0 ends the walk, as a problem of its own does. check.c puts this at the beginning of its state. */

@@ -548,6 +548,41 @@ int ln_tree_drop(struct lunar* db, struct lunar_frame* meta, int stays) {
   return 0;
 }
 
+#if LUNAR_WITH_REPAIR
+/* A key of the page, or of one below it; E_NOT_FOUND: it has none. */
+static int key_in(struct lunar* db, uint32_t ref, uint32_t level, struct ln_key* key) {
+  for (;; level--) {
+    struct lunar_frame* frame;
+    LN_TRY(page_of(db, ref, level, &frame));
+    uint8_t* page = frame->bytes;
+    const uint32_t keys = count_of(page) - (count_of(page) ? keyless(page) : 0);
+    if (keys)
+      key_from(page, entry_at(page, keyless(page)).bytes, key);
+    else if (level)
+      ref = child_of(entries_of(page));
+    ln_put(frame);
+    if (keys) return 0;
+    if (level == 0) return LUNAR_E_NOT_FOUND;
+  }
+}
+
+int ln_tree_has_page(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
+  struct path path;
+  struct ln_key key;
+  struct lunar_frame* frame;
+  if (ln_get32(meta->bytes + LN_META_TREE_HEIGHT) == 0) return 0; /* given up */
+  LN_TRY(ln_page(db, ref, LN_TREE, &frame));
+  const uint32_t level = frame->bytes[LN_TREE_LEVEL];
+  ln_put(frame);
+  if (level >= LN_TREE_HEIGHT_MAX) return 0;
+  const int error = key_in(db, ref, level, &key);
+  if (error == LUNAR_E_NOT_FOUND) return ref == root_of(meta);
+  LN_TRY(error);
+  LN_TRY(descend(db, meta, &key, &path));
+  return level < path.height && path.refs[level] == ref;
+}
+#endif
+
 /* --- reading on --- */
 
 #if LUNAR_WITH_CURSOR
@@ -634,7 +669,7 @@ int ln_tree_seek(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, 
 }
 #endif
 
-#if LUNAR_WITH_CHECK
+#if LUNAR_WITH_CHECK || LUNAR_WITH_REPAIR
 /* Checks that keys rise from left to right; a separator may equal the entry after it. */
 struct rise {
   struct ln_key last;

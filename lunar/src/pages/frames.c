@@ -384,12 +384,34 @@ int ln_settle_plain(struct lunar* db, uint32_t sector, uint32_t count) {
 }
 
 #if LUNAR_WITH_REPAIR
-int ln_is_readable(struct lunar* db, uint32_t sector) {
+/* The frame does not stay: the sector may be a page of another kind. */
+static int try_read(struct lunar* db, uint32_t sector) {
   struct lunar_frame* f;
-  if (ln_cached(db, sector)) return 1;
-  if (ln_page(db, sector, LN_DATA, &f)) return 0;
+  if (ln_cached(db, sector)) return 0;
+  LN_TRY(ln_page(db, sector, LN_DATA, &f));
   ln_put(f);
-  drop(db, f); /* it may be a page of another kind */
+  drop(db, f);
+  return 0;
+}
+
+int ln_is_readable(struct lunar* db, uint32_t sector) { return try_read(db, sector) == 0; }
+
+int ln_can_be_read(struct lunar* db, uint32_t sector, uint32_t count) {
+  for (; count--; sector++) {
+    const int error = try_read(db, sector);
+    if (!error) continue;
+    LN_TRY(ln_is_bad_sector(db, error));
+    return 0;
+  }
   return 1;
+}
+
+int ln_page_kind(struct lunar* db, uint32_t sector) {
+  struct lunar_frame* f = ln_cached(db, sector);
+  if (f) return f->kind;
+  LN_TRY(ln_page(db, sector, LN_DATA, &f));
+  if (sound(db, sector, f->bytes)) f->kind = f->bytes[LN_PAGE_KIND];
+  ln_put(f);
+  return f->kind;
 }
 #endif

@@ -53,6 +53,13 @@ void ln_make_scratch(struct lunar* db);
 #define ln_make_scratch(db) ((void)0)
 #endif
 
+/* After an error of a read: 1: that sector cannot be read, and the operation may do without it; otherwise the error. */
+static inline int ln_is_bad_sector(struct lunar* db, int error) {
+  if (error != LUNAR_E_IO || db->state == LN_BROKEN) return error;
+  LN_TRY(ln_same_volume(db, NULL));
+  return 1;
+}
+
 /* prefetch.c: reads of rows and their blocks. */
 #if LUNAR_WITH_PREFETCH
 uint32_t ln_prefetch_sectors(const struct lunar_config* config);
@@ -127,7 +134,9 @@ void ln_cleaned(struct lunar* db, struct lunar_frame* frame);
 int ln_forget(struct lunar* db, uint32_t sector, uint32_t count); /* E_CORRUPT: one is pinned */
 void ln_forget_all(struct lunar* db);
 void ln_seal(struct lunar* db, struct lunar_frame* frame);
-int ln_is_readable(struct lunar* db, uint32_t sector); /* after a failed read: 1: that has passed */
+int ln_is_readable(struct lunar* db, uint32_t sector);                 /* after a failed read: 1: that has passed */
+int ln_page_kind(struct lunar* db, uint32_t sector);                   /* LN_DATA: it is no page, or a damaged one */
+int ln_can_be_read(struct lunar* db, uint32_t sector, uint32_t count); /* 1, 0, or an error of the device as a whole */
 /* Bytes of the device as an operation sees them: frames and stage before medium. */
 int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data, uint32_t bytes);
 /* Changes bytes of rows in frames. plain: without a record, which ln_is_plain allows. */
@@ -164,8 +173,10 @@ int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t b
 int ln_room_stays(const struct lunar_table* table, int all);
 uint32_t ln_operation_sectors(const struct lunar* db); /* of the log, what an operation may need without its indexes */
 #define LN_INDEX_SECTORS(db) ((uint32_t)(db)->index_sectors)
+/* In db->building: an index is made that no checkpoint knows; new blocks get no sector that cannot be read. */
+enum { LN_BUILDS = 1, LN_AVOIDS_BAD = 2 };
 /* A page of an index that no checkpoint knows, whatever became of its frame. */
-#define LN_IS_BUILT(db, frame) ((db)->building && (frame)->kind >= LN_BUCKET)
+#define LN_IS_BUILT(db, frame) ((db)->building & LN_BUILDS && (frame)->kind >= LN_BUCKET)
 _Static_assert(LN_TREE == LN_BUCKET + 1, "the pages of indexes are the last kinds: a new one is put before or counted");
 #else
 #define ln_room_stays(table, all) 0

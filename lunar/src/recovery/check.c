@@ -153,21 +153,10 @@ static int meet_block(struct ln_walk* walk, uint32_t ref, uint32_t sectors, uint
 
 /* --- rows --- */
 
-static int is_place(void* context, struct ln_place place) {
-  const struct ln_place* wanted = context;
-  return place.ref == wanted->ref && place.slot == wanted->slot;
-}
-
-static int find_place(struct check* check, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place) {
-  struct ln_place found;
-  LN_TRY(ln_index_find(check->walk.db, meta, key, is_place, &place, &found));
-  return is_place(&place, found) ? 0 : LUNAR_E_NOT_FOUND;
-}
-
 static int row_is_indexed(struct check* check, const struct ln_key* key, struct ln_place place, uint32_t sector) {
   struct lunar_frame* meta;
   LN_TRY(ln_meta(check->walk.db, check->indexes[check->index].number, &meta));
-  const int error = find_place(check, meta, key, place);
+  const int error = ln_index_has(check->walk.db, meta, key, place);
   ln_put(meta);
   return error == LUNAR_E_NOT_FOUND ? problem(check, LUNAR_PROBLEM_ROW_NOT_INDEXED, sector) : error;
 }
@@ -603,11 +592,35 @@ static int tables_check(struct check* check) {
 
 /* --- the whole --- */
 
+#if LUNAR_WITH_REPAIR
+/* Blocks that nothing has, because a repair gave them up, are no problem where they cannot be read. */
+static int leave_out_lost(struct check* check, uint32_t* leaked) {
+  uint32_t ref = check->walk.db->geometry.data_at;
+  int sectors;
+  while ((sectors = ln_next_used(check->walk.db, &ref)) > 0) {
+    const int owner = ln_owner_of(check->walk.db, ref, (uint32_t)sectors, LN_NO_TABLE);
+    LN_TRY(owner);
+    if (owner == LN_LEAKED && *leaked == LN_NONE) *leaked = ref;
+    if (owner == LN_LOST) {
+      check->walk.found->blocks_lost++;
+      add(&check->reached, ref);
+    }
+    ref += (uint32_t)sectors;
+  }
+  return sectors;
+}
+#endif
+
 static int blocks_compare(struct check* check) {
   const struct tally *used = &check->used, *reached = &check->reached;
+  uint32_t leaked = LN_NONE;
   if (same(used, reached)) return 0;
+#if LUNAR_WITH_REPAIR
+  LN_TRY(leave_out_lost(check, &leaked));
+  if (same(used, reached)) return 0;
+#endif
   const int one = used->count == reached->count + 1; /* then the sums differ by its ref */
-  return problem(check, LUNAR_PROBLEM_BLOCK_LEAKED, one ? (uint32_t)(used->sum - reached->sum) : LN_NONE);
+  return problem(check, LUNAR_PROBLEM_BLOCK_LEAKED, one ? (uint32_t)(used->sum - reached->sum) : leaked);
 }
 
 static int extents_compare(struct check* check) {

@@ -1,9 +1,10 @@
 /* A damaged table goes on without what is lost.
  *
- * Blocks that cannot be read leave the table's chain, rows that cannot be read or do not fit the schema leave their
- * blocks, and the indexes are made anew from the rows. The blocks are mended with checkpoints in between, wherever the
- * log is full. A mark in the table's metadata is set before: after a power cut the table can only be repaired again.
- * The indexes become empty, and are filled between the last two checkpoints, as a new secondary index is.
+ * Blocks whose header or slots are lost get new ones, or leave the table's chain; rows that cannot be read or do not
+ * fit the schema leave their blocks; and the indexes are made anew from the rows. The blocks are mended with
+ * checkpoints in between, wherever the log is full. A mark in the table's metadata is set before: after a power cut the
+ * table can only be repaired again. The indexes become empty, blocks that nothing has any more are freed, and the
+ * indexes are filled between the last two checkpoints, as a new secondary index is.
  */
 #include "recovery.h"
 
@@ -12,16 +13,9 @@
 struct repair {
   struct lunar_table table;
   struct lunar_losses* losses;
-  int rooms; /* of the second pass */
 };
 
-/* Whether an error means that something is lost. A device that does not answer at all loses nothing. */
-static int is_loss(struct lunar* db, int error) {
-  if (error == LUNAR_E_CORRUPT) return 1;
-  if (error != LUNAR_E_IO || db->state != LN_READY) return error;
-  LN_TRY(ln_same_volume(db, NULL));
-  return 1;
-}
+int ln_is_loss(struct lunar* db, int error) { return error == LUNAR_E_CORRUPT ? 1 : ln_is_bad_sector(db, error); }
 
 /* --- rows --- */
 
@@ -49,146 +43,130 @@ static int keeps(void* context, struct ln_place place, uint32_t position, uint32
   struct repair* r = context;
   int whole = is_whole(r, place, position, end);
   if (whole == LUNAR_E_IO) { /* once more: the last try may have been without a card */
-    LN_TRY(is_loss(r->table.db, whole));
+    LN_TRY(ln_is_loss(r->table.db, whole));
     whole = is_whole(r, place, position, end);
   }
   if (whole >= 0) return whole;
-  LN_TRY(is_loss(r->table.db, whole));
+  LN_TRY(ln_is_loss(r->table.db, whole));
   return 0;
 }
 
 /* --- blocks --- */
 
-static int next_of(struct lunar* db, uint32_t ref, uint32_t field, uint32_t* next) {
+static int next_of(struct lunar* db, uint32_t ref, uint32_t* next) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
-  *next = ln_get32(frame->bytes + field);
+  *next = ln_get32(frame->bytes + LN_BLOCK_NEXT);
   ln_put(frame);
   return 0;
 }
 
-static int block_is_whole(struct repair* r, uint32_t ref, uint32_t previous) {
+static int block_is_whole(struct repair* r, uint32_t ref, uint32_t serial) {
   struct lunar* db = r->table.db;
-  int whole = ln_block_is_whole(db, ref, r->table.number, previous);
-  if (whole == LUNAR_E_IO) {
-    LN_TRY(is_loss(db, whole));
-    whole = ln_block_is_whole(db, ref, r->table.number, previous);
+  int whole = ln_block_is_whole(db, ref, r->table.number, serial);
+  if (whole == LUNAR_E_IO) { /* once more: the last try may have been without a card */
+    LN_TRY(ln_is_loss(db, whole));
+    whole = ln_block_is_whole(db, ref, r->table.number, serial);
   }
   if (whole >= 0) return whole;
-  LN_TRY(is_loss(db, whole));
+  LN_TRY(ln_is_loss(db, whole));
   return 0;
 }
 
-/* The blocks before the first damaged one, from the table's beginning: *last, LN_NONE: none; *damaged, LN_NONE: all are
- * whole. */
-static int whole_from_first(struct repair* r, uint32_t first, uint32_t* last, uint32_t* damaged) {
-  struct lunar* db = r->table.db;
-  uint32_t ref = first;
-  *last = LN_NONE;
-  for (uint32_t steps = 0; ref != LN_NONE && steps < db->config->sector_count; steps++) {
-    const int whole = block_is_whole(r, ref, *last);
-    LN_TRY(whole);
-    if (!whole) break;
-    *last = ref;
-    LN_TRY(next_of(db, ref, LN_BLOCK_NEXT, &ref));
-  }
-  *damaged = ref;
-  return 0;
-}
-
-/* The first of the blocks behind the last damaged one: *first, LN_NONE: none; *damaged: that one. */
-static int whole_to_last(struct repair* r, uint32_t last, uint32_t* first, uint32_t* damaged) {
-  struct lunar* db = r->table.db;
-  uint32_t ref = last, previous;
-  *first = LN_NONE;
-  for (uint32_t steps = 0; ref != LN_NONE && steps < db->config->sector_count; steps++) {
-    const int error = next_of(db, ref, LN_BLOCK_PREVIOUS, &previous);
-    if (error) LN_TRY(is_loss(db, error));
-    if (error) break;
-    const int whole = block_is_whole(r, ref, previous);
-    LN_TRY(whole);
-    if (!whole) break;
-    *first = ref;
-    ref = previous;
-  }
-  *damaged = ref;
-  return 0;
-}
-
-static int give_up_block(struct repair* r, uint32_t ref) {
-  if (ref == LN_NONE) return 0;
-  r->losses->blocks++;
-  const int error = ln_free(r->table.db, ref);
-  return error == LUNAR_E_CORRUPT ? 0 : error;
-}
-
-static int mend_blocks(struct repair* r, struct lunar_frame* meta, uint32_t first, uint32_t until, uint32_t* previous) {
-  struct lunar* db = r->table.db;
-  uint32_t ref = first, next;
-  for (uint32_t steps = 0; ref != LN_NONE; steps++, ref = next) {
-    if (steps > db->config->sector_count) return LUNAR_E_CORRUPT;
-    LN_TRY(next_of(db, ref, LN_BLOCK_NEXT, &next));
-    if (ref == until) next = LN_NONE;
-    LN_TRY(ln_make_room(db, 1));
-    LN_TRY(ln_block_mend(db, meta, ref, *previous, r->rooms, keeps, r, &r->losses->rows));
-    *previous = ref;
-  }
-  return 0;
-}
-
-static int end_chain(struct lunar* db, struct lunar_frame* meta, uint32_t last) {
+static int header_of(struct lunar* db, uint32_t ref, uint32_t* next, uint32_t* previous, uint32_t* serial) {
   struct lunar_frame* frame;
-  uint8_t* m = meta->bytes;
-  if (last == LN_NONE) {
-    ln_put32(m + LN_META_FIRST, LN_NONE);
-  } else {
-    LN_TRY(ln_block_header(db, last, &frame));
-    ln_put32(frame->bytes + LN_BLOCK_NEXT, LN_NONE);
-    ln_dirty(db, frame);
-    ln_put(frame);
-  }
-  ln_put32(m + LN_META_LAST, last);
-  ln_dirty(db, meta);
+  LN_TRY(ln_block_header(db, ref, &frame));
+  *next = ln_get32(frame->bytes + LN_BLOCK_NEXT);
+  *previous = ln_get32(frame->bytes + LN_BLOCK_PREVIOUS);
+  *serial = ln_get32(frame->bytes + LN_BLOCK_SERIAL);
+  ln_put(frame);
   return 0;
 }
 
-/* Blocks without rows, but the last one, leave the table, as at a removal. */
-static int drop_empty(struct repair* r, struct lunar_frame* meta) {
+/* The block behind a damaged one: the whole one that names it as the one before, or else the damaged one that a whole
+ * block with a higher serial, the lowest of them, names; LN_NONE: there is none. */
+static int block_behind(struct repair* r, uint32_t damaged, uint32_t serial, uint32_t last, uint32_t* behind) {
   struct lunar* db = r->table.db;
-  uint32_t ref = ln_get32(meta->bytes + LN_META_FIRST), next;
-  while (ref != LN_NONE && ref != ln_get32(meta->bytes + LN_META_LAST)) {
-    struct lunar_frame* frame;
-    LN_TRY(ln_make_room(db, 1));
-    LN_TRY(ln_block_header(db, ref, &frame));
-    const int empty = ln_get16(frame->bytes + LN_BLOCK_LIVE) == 0;
-    next = ln_get32(frame->bytes + LN_BLOCK_NEXT);
-    ln_put(frame);
-    if (empty) LN_TRY(ln_block_unlink(db, meta, ref));
-    ref = next;
+  uint32_t ref = db->geometry.data_at, lowest = LN_NONE, next, previous, here;
+  int sectors;
+  *behind = damaged == last ? LN_NONE : last;
+  for (; (sectors = ln_next_used(db, &ref)) > 0; ref += (uint32_t)sectors) {
+    int whole = ref == damaged ? 0 : block_is_whole(r, ref, serial);
+    LN_TRY(whole);
+    if (!whole) continue;
+    LN_TRY(header_of(db, ref, &next, &previous, &here));
+    if (previous == damaged) {
+      *behind = ref;
+      return 0;
+    }
+    if (here >= lowest || previous == LN_NONE) continue;
+    LN_TRY(whole = block_is_whole(r, previous, 0));
+    if (whole) continue;
+    lowest = here;
+    *behind = previous;
   }
+  return sectors;
+}
+
+static int link_blocks(struct lunar* db, struct lunar_frame* meta, uint32_t previous, uint32_t ref) {
+  struct lunar_frame* frame;
+  if (previous == LN_NONE) {
+    ln_put32(meta->bytes + LN_META_FIRST, ref);
+    ln_dirty(db, meta);
+    return 0;
+  }
+  LN_TRY(ln_block_header(db, previous, &frame));
+  if (ln_get32(frame->bytes + LN_BLOCK_NEXT) != ref) {
+    ln_put32(frame->bytes + LN_BLOCK_NEXT, ref);
+    ln_dirty(db, frame);
+  }
+  ln_put(frame);
   return 0;
 }
 
+/* A block without rows. One with a bad sector stays allocated, and is not used again. */
+static int give_back(struct lunar* db, uint32_t ref) {
+  const int sectors = ln_used_sectors(db, ref);
+  LN_TRY(sectors);
+  const int readable = ln_can_be_read(db, ref, (uint32_t)sectors);
+  return readable > 0 ? ln_free(db, ref) : readable;
+}
+
+/* Each block gets a whole header and sound rows, or leaves the chain. */
 static int mend_chain(struct repair* r, struct lunar_frame* meta) {
   struct lunar* db = r->table.db;
   uint8_t* m = meta->bytes;
-  const uint32_t first = ln_get32(m + LN_META_FIRST), last = ln_get32(m + LN_META_LAST);
-  uint32_t before, damaged, behind = LN_NONE, other = LN_NONE, previous = LN_NONE;
-  LN_TRY(whole_from_first(r, first, &before, &damaged));
-  if (damaged != LN_NONE) LN_TRY(whole_to_last(r, last, &behind, &other));
-  const struct ln_record_header close = {.type = LN_EXTEND, .table = r->table.number};
-  ln_extents_follow(db, &db->series, &close);
+  const uint32_t last = ln_get32(m + LN_META_LAST);
+  uint32_t ref = ln_get32(m + LN_META_FIRST), before = LN_NONE, serial = 0, next, previous;
   ln_put64(m + LN_META_ROWS, 0);
   ln_put64(m + LN_META_DEAD, 0);
   ln_put32(m + LN_META_SECTORS, 0);
   memset(m + LN_META_LISTS, 0xff, 4 * LN_LISTS);
   ln_dirty(db, meta);
-  if (before != LN_NONE) LN_TRY(mend_blocks(r, meta, first, before, &previous));
-  if (behind != LN_NONE) LN_TRY(mend_blocks(r, meta, behind, last, &previous));
-  LN_TRY(end_chain(db, meta, previous));
-  LN_TRY(drop_empty(r, meta));
-  LN_TRY(give_up_block(r, damaged));
-  return other == damaged ? 0 : give_up_block(r, other);
+  for (uint32_t steps = 0; ref != LN_NONE; steps++, ref = next) {
+    if (steps > db->config->sector_count) return LUNAR_E_CORRUPT;
+    LN_TRY(ln_make_room(db, 1));
+    int whole = block_is_whole(r, ref, serial), kept = 0;
+    LN_TRY(whole);
+    if (whole) {
+      LN_TRY(header_of(db, ref, &next, &previous, &serial));
+    } else {
+      LN_TRY(block_behind(r, ref, serial, last, &next));
+      LN_TRY(whole = ln_rebuild_block(&r->table, meta, &ref, ++serial));
+      r->losses->blocks += whole ? 0 : 1;
+    }
+    if (whole) LN_TRY(kept = ln_block_mend(db, meta, ref, before, keeps, r, &r->losses->rows));
+    if (kept) {
+      LN_TRY(link_blocks(db, meta, before, ref));
+      before = ref;
+    } else if (whole) {
+      LN_TRY(give_back(db, ref));
+    }
+  }
+  LN_TRY(link_blocks(db, meta, before, LN_NONE));
+  ln_put32(m + LN_META_LAST, before);
+  ln_dirty(db, meta);
+  return 0;
 }
 
 /* --- the primary index --- */
@@ -214,7 +192,8 @@ static int same_key(void* context, struct ln_place place) {
   return 1;
 }
 
-/* A second row of a key is damage: it goes. */
+/* Of two rows of a key the one that lies in front goes: a row that replaces another one is written behind it, but for
+ * one in a freed slot. */
 static int enter_row(struct repair* r, struct lunar_frame* meta, struct ln_place place) {
   struct lunar* db = r->table.db;
   struct ln_key key;
@@ -227,7 +206,8 @@ static int enter_row(struct repair* r, struct lunar_frame* meta, struct ln_place
   const int error = ln_index_find(db, meta, &key, same_key, context, &found);
   if (!error) {
     r->losses->rows++;
-    return ln_row_drop(db, meta, place);
+    LN_TRY(ln_index_move(db, meta, &key, found, place));
+    return ln_row_drop(db, meta, found);
   }
   if (error != LUNAR_E_NOT_FOUND) return error;
   return ln_index_insert(db, meta, &key, place);
@@ -237,7 +217,7 @@ static int enter_rows(struct repair* r, struct lunar_frame* meta) {
   struct lunar* db = r->table.db;
   uint32_t ref = ln_get32(meta->bytes + LN_META_FIRST), next;
   for (; ref != LN_NONE; ref = next) {
-    LN_TRY(next_of(db, ref, LN_BLOCK_NEXT, &next));
+    LN_TRY(next_of(db, ref, &next));
     struct ln_place place = {ref, 0};
     int error = ln_block_row(db, ref, 0, &place);
     while (!error) {
@@ -259,22 +239,39 @@ static int marked(struct lunar* db, struct lunar_frame* meta, int begins) {
   return ln_checkpoint(db);
 }
 
-static int repair_table(struct repair* r, struct lunar_frame* meta) {
+/* No checkpoint comes between the blocks that are freed and the metadata that named them. */
+static int give_up_indexes(struct repair* r, struct lunar_frame* meta) {
   struct lunar* db = r->table.db;
-  LN_TRY(marked(db, meta, 1));
-  LN_TRY(mend_chain(r, meta));
-  LN_TRY(ln_checkpoint(db));
-  r->rooms = 1;
-  LN_TRY(mend_chain(r, meta));
   LN_TRY(ln_make_room(db, 1));
   LN_TRY(ln_index_give_up(db, meta));
+  LN_TRY(ln_secondary_renew(&r->table, LN_GIVE_UP));
+  LN_TRY(ln_checkpoint(db));
+  LN_TRY(ln_free_leaked(db, r->table.number));
+  return ln_checkpoint(db); /* from here on the pages of the old indexes are available */
+}
+
+static int repair_table(struct repair* r, struct lunar_frame* meta) {
+  struct lunar* db = r->table.db;
+  const struct ln_record_header close = {.type = LN_EXTEND, .table = r->table.number};
+  const int begun = meta->bytes[LN_META_RING] & LN_MENDED;
+  const uint64_t before = begun ? 0 : ln_get64(meta->bytes + LN_META_ROWS);
+  const uint32_t counted = r->losses->rows;
+  LN_TRY(marked(db, meta, 1));
+  db->building = LN_AVOIDS_BAD;
+  ln_extents_follow(db, &db->series, &close);
+  LN_TRY(mend_chain(r, meta));
+  LN_TRY(give_up_indexes(r, meta));
+  db->allocated_count = 0;
   LN_TRY(ln_index_create(db, meta));
-  LN_TRY(ln_secondary_renew(&r->table, 0));
-  LN_TRY(ln_checkpoint(db)); /* from here on the pages of the old indexes are available */
-  db->building = 1;
+  LN_TRY(ln_secondary_renew(&r->table, LN_CREATE_EMPTY));
+  LN_TRY(ln_checkpoint(db));
+  db->building = LN_BUILDS | LN_AVOIDS_BAD;
   db->allocated_count = 0;
   LN_TRY(enter_rows(r, meta));
-  LN_TRY(ln_secondary_renew(&r->table, 1));
+  const uint64_t left = ln_get64(meta->bytes + LN_META_ROWS);
+  if (before > left && before - left > r->losses->rows - counted) /* rows of blocks that were not found, too */
+    r->losses->rows = counted + (uint32_t)(before - left);
+  LN_TRY(ln_secondary_renew(&r->table, LN_FILL));
   return marked(db, meta, 0);
 }
 

@@ -173,10 +173,7 @@ static LN_APART int search(struct lunar* db, uint8_t class, uint32_t* chunk, uin
   return 0;
 }
 
-/* A block of the class, where that is free from this sector on (LN_NONE: anywhere). Room for a page of the map is made
- * here, where less of the stack is in use. */
-int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
-  LUNAR_ASSERT(ref && class < db->geometry.class_count);
+static int alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
   LN_TRY(ln_ensure_clean(db, 1));
   if (db->redoing) return taken_before(db, class, ref);
   const uint32_t blocks = blocks_of(db, class);
@@ -196,6 +193,25 @@ int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
   return remember(db, chunk, class, *ref);
 }
 
+#if LUNAR_WITH_REPAIR
+/* A repair's new pages would be lost in a sector that cannot be read. */
+#define IS_GOOD(db, ref, sectors) ((db)->building & LN_AVOIDS_BAD ? ln_can_be_read(db, ref, sectors) : 1)
+#else
+#define IS_GOOD(db, ref, sectors) 1
+#endif
+
+/* A block of the class, where that is free from this sector on (LN_NONE: anywhere). Room for a page of the map is made
+ * here, where less of the stack is in use. */
+int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
+  LUNAR_ASSERT(ref && class < db->geometry.class_count);
+  for (;;) {
+    LN_TRY(alloc(db, class, near, ref));
+    const int good = IS_GOOD(db, *ref, ln_class_sectors(db, class));
+    if (good) return good < 0 ? good : 0;
+    db->allocated_count--; /* it stays allocated, and nothing has it */
+  }
+}
+
 /* So many free chunks one behind the other, each one block of the largest class; *ref is the first. */
 int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
   LUNAR_ASSERT(chunks > 0 && ref);
@@ -210,7 +226,8 @@ int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
     LUNAR_ASSERT(db->run_missing > 0);
     if (chunks >= db->run_missing) return LUNAR_E_FULL;
     for (uint32_t i = 0; length < chunks && i < db->geometry.chunk_count; i++) {
-      const int free_here = is_free(db, i);
+      int free_here = is_free(db, i);
+      if (free_here > 0) free_here = IS_GOOD(db, ref_of(db, i, 0, class), db->geometry.chunk_sectors);
       LN_TRY(free_here);
       length = free_here ? length + 1 : 0;
       if (length == 1) first = i;
@@ -257,8 +274,8 @@ int ln_free(struct lunar* db, uint32_t ref) {
   return ln_forget(db, ref, ln_class_sectors(db, class));
 }
 
-#if LUNAR_WITH_CURSOR
-int ln_is_used(struct lunar* db, uint32_t ref) {
+#if LUNAR_WITH_CURSOR || LUNAR_WITH_REPAIR
+int ln_used_sectors(struct lunar* db, uint32_t ref) {
   struct entry entry;
   const uint32_t chunk = chunk_of(db, ref);
   if (chunk >= db->geometry.chunk_count) return 0;
@@ -267,7 +284,35 @@ int ln_is_used(struct lunar* db, uint32_t ref) {
   const uint32_t index = class < db->geometry.class_count ? index_of(db, ref, class) : LN_NONE;
   const int used = index != LN_NONE && bit(entry.bytes, index);
   ln_put(entry.frame);
-  return used;
+  return used ? (int)ln_class_sectors(db, class) : 0;
+}
+#endif
+
+#if LUNAR_WITH_REPAIR
+/* The chunk's first block in use from the sector on. 0: it has none. */
+static int used_in(struct lunar* db, uint32_t chunk, uint32_t* ref) {
+  struct entry entry;
+  uint32_t sectors = 0;
+  LN_TRY(entry_get(db, chunk, &entry));
+  const uint8_t class = entry.bytes[0];
+  const uint32_t blocks = class < db->geometry.class_count ? blocks_of(db, class) : 0;
+  for (uint32_t i = 0; i < blocks && !sectors; i++) {
+    const uint32_t block = ref_of(db, chunk, i, class);
+    if (block < *ref || !bit(entry.bytes, i)) continue;
+    *ref = block;
+    sectors = ln_class_sectors(db, class);
+  }
+  ln_put(entry.frame);
+  return (int)sectors;
+}
+
+int ln_next_used(struct lunar* db, uint32_t* ref) {
+  LUNAR_ASSERT(*ref >= db->geometry.data_at);
+  for (uint32_t chunk = chunk_of(db, *ref); chunk < db->geometry.chunk_count; chunk++) {
+    const int sectors = used_in(db, chunk, ref);
+    if (sectors) return sectors;
+  }
+  return 0;
 }
 #endif
 

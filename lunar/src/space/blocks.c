@@ -440,8 +440,7 @@ int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes,
     position &= ~(uint32_t)LN_SLOT_FREE;
     if (4 * position + LN_ROW_HEADER > end) return LUNAR_E_CORRUPT;
     const int error = ln_read_bytes(db, ref, 4 * position, room, sizeof room);
-    if (error && error != LUNAR_E_IO) return error;
-    if (error) LN_TRY(ln_same_volume(db, NULL));
+    if (error) LN_TRY(ln_is_bad_sector(db, error));
     if (error || 4u * ln_get16(room + 2) < row_bytes) { /* no row comes to a bad sector */
       seen++;
       continue;
@@ -480,12 +479,12 @@ int ln_row_drop(struct lunar* db, struct lunar_frame* meta, struct ln_place plac
 }
 
 #if LUNAR_WITH_REPAIR
-int ln_block_is_whole(struct lunar* db, uint32_t ref, uint16_t table, uint32_t previous) {
+int ln_block_is_whole(struct lunar* db, uint32_t ref, uint16_t table, uint32_t serial) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
   const uint32_t slot_sectors = frame->bytes[LN_BLOCK_SLOT_SECTORS];
   const int fits =
-      ln_get16(frame->bytes + LN_BLOCK_TABLE) == table && ln_get32(frame->bytes + LN_BLOCK_PREVIOUS) == previous;
+      ln_get16(frame->bytes + LN_BLOCK_TABLE) == table && ln_get32(frame->bytes + LN_BLOCK_SERIAL) > serial;
   ln_put(frame);
   for (uint32_t i = 1; fits && i < slot_sectors; i++) {
     LN_TRY(ln_page(db, ref + i, LN_BLOCK, &frame));
@@ -494,89 +493,166 @@ int ln_block_is_whole(struct lunar* db, uint32_t ref, uint16_t table, uint32_t p
   return fits;
 }
 
-/* A sector that cannot be read has nothing that is needed: from here on it is empty. */
-static int make_readable(struct lunar* db, uint32_t sector) {
+/* Whether the device keeps what is written to a sector that cannot be read. The sector is zeroed. */
+static int keeps_writes(struct lunar* db, uint32_t sector) {
+  const int readable = ln_can_be_read(db, sector, 1);
+  if (readable) return readable;
+  LN_TRY(ln_stage_write(db, 0));
+  memset(db->stage, 0, sector_bytes(db));
+  LN_TRY(ln_sectors_write(db, sector, db->stage, 1));
+  LN_TRY(ln_device_sync(db));
+  return ln_can_be_read(db, sector, 1);
+}
+
+uint32_t ln_block_slots_max(const struct lunar* db, uint32_t slot_sectors) {
+  LUNAR_ASSERT(slot_sectors > 0);
+  return slots_first(db) + (slot_sectors - 1) * slots_more(db);
+}
+
+static void renew_header(const struct lunar* db, uint8_t* header, uint32_t sectors, uint32_t slot_sectors,
+                         uint32_t serial) {
+  header[LN_BLOCK_CLASS] = ln_class_of(db, sectors);
+  header[LN_BLOCK_SLOT_SECTORS] = (uint8_t)slot_sectors;
+  ln_put16(header + LN_BLOCK_TABLE, LN_NO_TABLE);
+  ln_put16(header + LN_BLOCK_TAIL, slot_sectors * sector_bytes(db) / 4);
+  ln_put32(header + LN_BLOCK_NEXT, LN_NONE);
+  ln_put32(header + LN_BLOCK_PREVIOUS, LN_NONE);
+  ln_put32(header + LN_BLOCK_REUSE, LN_NONE);
+  ln_put32(header + LN_BLOCK_REUSE_BACK, LN_NONE);
+  ln_put32(header + LN_BLOCK_SERIAL, serial);
+}
+
+int ln_block_keeps_slots(struct lunar* db, uint32_t ref, uint32_t slot_sectors) {
+  for (uint32_t i = 0; i < slot_sectors; i++) {
+    const int kept = keeps_writes(db, ref + i);
+    if (kept <= 0) return kept;
+  }
+  return 1;
+}
+
+int ln_block_renew(struct lunar* db, uint32_t ref, uint32_t sectors, uint32_t slot_sectors, uint32_t serial) {
+  LUNAR_ASSERT(slot_sectors > 0 && slot_sectors < sectors);
   struct lunar_frame* frame;
-  uint8_t byte;
-  const int error = ln_read_bytes(db, sector, 0, &byte, 1);
-  if (error != LUNAR_E_IO || db->state == LN_BROKEN) return error;
-  LN_TRY(ln_same_volume(db, NULL));
-  LN_TRY(ln_page_fresh(db, sector, LN_DATA, &frame));
-  frame->flags |= LN_FRESH; /* there is no content to put back */
-  ln_put(frame);
+  for (uint32_t i = 0; i < slot_sectors; i++) {
+    LN_TRY(ln_make_room(db, 1));
+    LN_TRY(ln_forget(db, ref + i, 1));
+    LN_TRY(ln_page_fresh(db, ref + i, LN_BLOCK, &frame));
+    if (i == 0) renew_header(db, frame->bytes, sectors, slot_sectors, serial);
+    ln_put(frame);
+    if (i == 0) LN_TRY(ln_checkpoint(db)); /* no header is whole while slots are missing */
+  }
   return 0;
 }
 
-/* The row's header says that its room has no row. */
-static int empty_room(struct lunar* db, uint32_t ref, uint32_t position, uint32_t units) {
-  LN_FIELDS(head, LN_ROW_HEADER);
-  LUNAR_ASSERT(units > 0);
-  ln_put16(head, 0);
-  ln_put16(head + 2, units - 1);
-  LN_TRY(make_readable(db, ref + 4 * position / sector_bytes(db)));
-  return ln_write_bytes(db, ref, 4 * position, head, sizeof head, 0);
+int ln_slot_renew(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t position) {
+  return slot_write(db, ref, slot, position);
+}
+
+int ln_block_renewed(struct lunar* db, uint32_t ref, uint16_t table, uint32_t slots, uint32_t tail) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_checkpoint(db));
+  LN_TRY(ln_block_header(db, ref, &frame));
+  LUNAR_ASSERT(tail % 4 == 0 && tail <= block_bytes(db, frame->bytes));
+  ln_put16(frame->bytes + LN_BLOCK_TABLE, table);
+  ln_put16(frame->bytes + LN_BLOCK_SLOTS, slots);
+  ln_put16(frame->bytes + LN_BLOCK_TAIL, tail / 4);
+  ln_dirty(db, frame);
+  ln_put(frame);
+  return 0;
 }
 
 struct mended {
-  uint32_t live, free_slots, dead;
+  uint32_t slots, live, free_slots, dead; /* slots: that are kept; dead: units of 4 bytes */
+  uint32_t tail, last;                    /* the end of the last room, and where that begins; in bytes */
 };
 
-/* The slot, whose room ends where the next one's begins. */
-static int mend_slot(struct lunar* db, struct ln_place place, uint32_t tail, uint32_t slots, int rooms, ln_keeps keeps,
+/* 1: the slot is kept, behind those that are. Its room ends where the next one's begins, at the latest. */
+static int mend_slot(struct lunar* db, struct ln_place place, uint32_t slots, uint32_t tail, ln_keeps keeps,
                      void* context, struct mended* m, uint32_t* lost) {
   LN_FIELDS(head, LN_ROW_HEADER);
   uint32_t position, end, next = tail / 4, behind;
-  LN_TRY(ln_slot_read(db, place.ref, place.slot, &position, &end));
-  if (place.slot + 1u < slots) LN_TRY(ln_slot_read(db, place.ref, place.slot + 1u, &next, &behind));
+  int error = ln_slot_read(db, place.ref, place.slot, &position, &end);
+  if (!error && place.slot + 1u < slots) error = ln_slot_read(db, place.ref, place.slot + 1u, &next, &behind);
+  if (error) return error == LUNAR_E_CORRUPT ? 0 : error;
   next &= ~(uint32_t)LN_SLOT_FREE;
   const int is_free = (position & LN_SLOT_FREE) != 0;
   position &= ~(uint32_t)LN_SLOT_FREE;
-  if (next <= position) return LUNAR_E_CORRUPT;
-  const int kept = is_free ? 0 : keeps(context, place, position, 4 * next);
+  const int kept = is_free || next <= position ? is_free : keeps(context, place, position, 4 * next);
   LN_TRY(kept);
-  LN_TRY(ln_make_room(db, 1));
-  int error = ln_read_bytes(db, place.ref, 4 * position, head, sizeof head);
-  if (error && error != LUNAR_E_IO) return error;
-  if (error) LN_TRY(ln_same_volume(db, NULL));
-  /* The rows end where the last room does. */
-  const uint32_t room = error ? UINT16_MAX : ln_get16(head + 2), most = next - position - 1;
-  const int fits = place.slot + 1u < slots ? room <= most : room == most;
-  if (kept && !fits && rooms) {
-    ln_put16(head + 2, most);
-    LN_TRY(ln_write_bytes(db, place.ref, 4 * position, head, sizeof head, 0));
-  } else if (!kept && (!is_free || !fits)) {
-    if (rooms) LN_TRY(empty_room(db, place.ref, position, most + 1));
-    ln_put16(head + 2, most);
-  }
-  if (!kept && !is_free) {
-    LN_TRY(slot_write(db, place.ref, place.slot, position | LN_SLOT_FREE));
+  if (!kept) {
     ++*lost;
+    return 0;
   }
-  if (kept) {
-    m->live++;
-    m->dead += ln_get16(head + 2) + 1u - units_of(ln_get16(head));
-  } else {
+  error = ln_read_bytes(db, place.ref, 4 * position, head, sizeof head);
+  if (error) {
+    LN_TRY(ln_is_bad_sector(db, error));
+    return 0;
+  }
+  const uint32_t room = ln_get16(head + 2);
+  if (4 * position < m->tail || position + 1 + room > next) return 0; /* a free slot's room is damaged */
+  m->slots++;
+  m->last = 4 * position;
+  m->tail = 4 * (position + 1 + room);
+  if (is_free) {
     m->free_slots++;
-    m->dead += ln_get16(head + 2) + 1u;
+    m->dead += room + 1;
+  } else {
+    m->live++;
+    m->dead += room + 1 - units_of(ln_get16(head));
   }
-  return 0;
+  return 1;
 }
 
-int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t previous, int rooms,
-                  ln_keeps keeps, void* context, uint32_t* lost) {
+/* Where the next row would begin in a sector that cannot be read, the last room takes the rest of it. */
+static int mend_tail(struct lunar* db, uint32_t ref, struct mended* m) {
+  LN_FIELDS(head, LN_ROW_HEADER);
+  const uint32_t size = sector_bytes(db), rest = size - m->tail % size;
+  if (rest == size) return 0;
+  const int readable = ln_can_be_read(db, ref + m->tail / size, 1);
+  if (readable) return readable < 0 ? readable : 0;
+  LN_TRY(ln_read_bytes(db, ref, m->last, head, sizeof head));
+  ln_put16(head + 2, ln_get16(head + 2) + rest / 4);
+  m->tail += rest;
+  m->dead += rest / 4;
+  return ln_write_bytes(db, ref, m->last, head, sizeof head, 0);
+}
+
+int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t previous, ln_keeps keeps,
+                  void* context, uint32_t* lost) {
   LUNAR_ASSERT(is_meta(meta) && keeps && lost);
   struct lunar_frame* frame;
-  struct mended mended = {0, 0, 0};
+  struct mended mended;
   LN_TRY(ln_block_header(db, ref, &frame));
-  const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS), tail = 4u * ln_get16(frame->bytes + LN_BLOCK_TAIL);
+  const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS), tail = 4u * ln_get16(frame->bytes + LN_BLOCK_TAIL),
+                 rows_at = frame->bytes[LN_BLOCK_SLOT_SECTORS] * sector_bytes(db);
   ln_put(frame);
-  for (uint32_t slot = 0; slot < slots; slot++)
-    LN_TRY(mend_slot(db, (struct ln_place){ref, (uint16_t)slot}, tail, slots, rooms, keeps, context, &mended, lost));
+  int moves = 0; /* slots, in a checkpoint of their own */
+  for (;;) {
+    uint32_t lost_here = 0;
+    mended = (struct mended){.tail = rows_at};
+    for (uint32_t slot = 0; slot < slots; slot++) {
+      uint32_t position, end;
+      const int kept =
+          mend_slot(db, (struct ln_place){ref, (uint16_t)slot}, slots, tail, keeps, context, &mended, &lost_here);
+      LN_TRY(kept);
+      if (!kept || !moves || mended.slots == slot + 1) continue;
+      LN_TRY(ln_slot_read(db, ref, slot, &position, &end));
+      LN_TRY(slot_write(db, ref, mended.slots - 1, position));
+    }
+    if (moves || mended.slots == slots) {
+      *lost += lost_here;
+      break;
+    }
+    LN_TRY(ln_checkpoint(db));
+    moves = 1;
+  }
+  if (mended.live == 0) return 0;
   LN_TRY(ln_make_room(db, 1));
-  if (rooms && tail % sector_bytes(db))
-    LN_TRY(make_readable(db, ref + tail / sector_bytes(db))); /* the next row goes there */
+  LN_TRY(mend_tail(db, ref, &mended));
   LN_TRY(ln_block_header(db, ref, &frame));
   uint8_t *header = frame->bytes, *m = meta->bytes;
+  ln_put16(header + LN_BLOCK_SLOTS, mended.slots);
+  ln_put16(header + LN_BLOCK_TAIL, mended.tail / 4);
   ln_put16(header + LN_BLOCK_LIVE, mended.live);
   ln_put16(header + LN_BLOCK_FREE, mended.free_slots);
   ln_put16(header + LN_BLOCK_FROM, 0);
@@ -592,10 +668,6 @@ int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint
   if (!is_ring(meta)) ln_put64(m + LN_META_DEAD, ln_get64(m + LN_META_DEAD) + mended.dead);
   ln_dirty(db, meta);
   LN_TRY(move_to_list(db, meta, ref, NO_LIST, list));
-  if (previous != LN_NONE) return link_to(db, previous, LN_BLOCK_NEXT, ref);
-  ln_put32(m + LN_META_FIRST, ref);
-  return 0;
+  return 1;
 }
-
-int ln_block_unlink(struct lunar* db, struct lunar_frame* meta, uint32_t ref) { return release(db, meta, ref); }
 #endif

@@ -11,8 +11,12 @@ int ln_free(struct lunar* db, uint32_t ref);
 /* Whether an operation gets some small blocks for certain; with a log it need not be, because it can be undone. */
 int ln_room_is_sure(const struct lunar* db);
 int ln_count_free(struct lunar* db); /* chunks_free, from the map */
-#if LUNAR_WITH_CURSOR
-int ln_is_used(struct lunar* db, uint32_t ref); /* 1: a block begins there */
+#if LUNAR_WITH_CURSOR || LUNAR_WITH_REPAIR
+int ln_used_sectors(struct lunar* db, uint32_t ref); /* of the block in use that begins there; 0: none does */
+#endif
+#if LUNAR_WITH_REPAIR
+/* *ref becomes the first block in use that begins there or behind; returns its sectors, 0: there is none. */
+int ln_next_used(struct lunar* db, uint32_t* ref);
 #endif
 uint32_t ln_class_sectors(const struct lunar* db, uint8_t class);
 /* The class whose blocks have so many sectors; class_count: none has. */
@@ -61,17 +65,24 @@ int ln_block_sparsest(struct lunar* db, const struct lunar_frame* meta, int emer
 int ln_block_row(struct lunar* db, uint32_t ref, uint16_t from, struct ln_place* place);
 int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row);
 #if LUNAR_WITH_REPAIR
-/* A damaged table's blocks. 1: the block is the table's, comes behind `previous`, and all its slots can be read. */
-int ln_block_is_whole(struct lunar* db, uint32_t ref, uint16_t table, uint32_t previous);
+/* A damaged table's blocks. 1: the block is the table's, its serial is above this one, and all its slots can be read.
+ */
+int ln_block_is_whole(struct lunar* db, uint32_t ref, uint16_t table, uint32_t serial);
+/* 1: the device keeps what is written to the sectors of slots; those that cannot be read are zeroed. */
+int ln_block_keeps_slots(struct lunar* db, uint32_t ref, uint32_t slot_sectors);
+/* A new header and slot pages replace those that are lost; ln_slot_renew gives them the slots, and ln_block_renewed
+ * makes the block the table's again. Until then it is no table's (LN_NO_TABLE): a power cut changes nothing. */
+int ln_block_renew(struct lunar* db, uint32_t ref, uint32_t sectors, uint32_t slot_sectors, uint32_t serial);
+int ln_slot_renew(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t position);
+int ln_block_renewed(struct lunar* db, uint32_t ref, uint16_t table, uint32_t slots, uint32_t tail);
+uint32_t ln_block_slots_max(const struct lunar* db, uint32_t slot_sectors);
 /* 1: the row in that place is kept, 0: it is lost. */
 typedef int (*ln_keeps)(void* context, struct ln_place place, uint32_t position, uint32_t end);
-/* Frees the slots of lost rows, counts the block anew, and adds it to the table's counts and lists: the table's other
- * blocks up to `previous`, LN_NONE: none, are there already. rooms: sectors that cannot be read, and headers of free
- * rooms, are written too. A slot is free on the device before: else the row would be there again after a cut, with
- * zeros. */
-int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t previous, int rooms,
-                  ln_keeps keeps, void* context, uint32_t* lost);
-int ln_block_unlink(struct lunar* db, struct lunar_frame* meta, uint32_t ref); /* one without rows, not the last */
+/* The slots of lost rows go, and those behind them move up; the block is counted anew, and enters the table's counts
+ * and lists; the neighbour before it is set. Sectors of rows are not written, but where the next row could not be read.
+ * 0: no row is left, and nothing has changed. */
+int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint32_t previous, ln_keeps keeps,
+                  void* context, uint32_t* lost);
 #endif
 
 #endif

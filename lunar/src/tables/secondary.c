@@ -491,7 +491,7 @@ static int establish(const struct lunar_table* table, struct index* index, const
 static int make(const struct lunar_table* table, struct index* index, const char* name, uint32_t place) {
   struct lunar* db = table->db;
   LN_TRY(ln_checkpoint(db));
-  db->building = 1;
+  db->building = LN_BUILDS;
   db->allocated_count = 0;
   int error = ln_index_create(db, &index->meta);
   if (!error) {
@@ -547,21 +547,19 @@ int ln_secondary_create(struct lunar* db, const char* of, const char* name, uint
 }
 
 #if LUNAR_WITH_REPAIR
-int ln_secondary_renew(const struct lunar_table* table, int fills) {
+int ln_secondary_renew(const struct lunar_table* table, enum ln_renewal step) {
   struct lunar* db = table->db;
   uint16_t numbers[LUNAR_INDEXES_MAX];
   int count = ln_secondary_list(db, table->number, numbers);
   LN_TRY(count);
   while (count-- > 0) {
     struct index index;
+    LN_TRY(ln_make_room(db, 1));
     LN_TRY(index_read(table, numbers[count], &index));
-    if (fills) {
-      LN_TRY(put_rows(table, &index));
-    } else {
-      ln_put64(index.numbers + LN_META_ROWS, 0);
-      LN_TRY(ln_index_give_up(db, &index.meta));
-      LN_TRY(ln_index_create(db, &index.meta));
-    }
+    if (step == LN_GIVE_UP) LN_TRY(ln_index_give_up(db, &index.meta));
+    if (step == LN_CREATE_EMPTY) LN_TRY(ln_index_create(db, &index.meta));
+    if (step == LN_FILL) LN_TRY(put_rows(table, &index));
+    if (step != LN_FILL) ln_put64(index.numbers + LN_META_ROWS, 0);
     LN_TRY(index_write(db, &index));
   }
   return 0;

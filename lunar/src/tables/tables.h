@@ -55,8 +55,10 @@ int ln_secondary_drop(struct lunar* db, uint16_t number);
 int ln_is_table(struct lunar* db, uint16_t number); /* E_NO_TABLE: it is an index */
 int ln_secondary_each(struct lunar* db, uint16_t number, int (*call)(struct lunar* db, uint16_t number));
 int ln_secondary_list(struct lunar* db, uint16_t number, uint16_t numbers[LUNAR_INDEXES_MAX]); /* how many there are */
-/* All of them become empty; fills: they get the table's rows, while db->building is set. */
-int ln_secondary_renew(const struct lunar_table* table, int fills);
+/* A repair gives up all of them, creates them without entries, and gives them the table's rows, while db->building is
+ * set. */
+enum ln_renewal { LN_GIVE_UP, LN_CREATE_EMPTY, LN_FILL };
+int ln_secondary_renew(const struct lunar_table* table, enum ln_renewal step);
 int ln_secondary_row_key(const struct lunar_table* table, uint8_t kind, uint8_t column, struct ln_place place,
                          uint32_t sector, uint32_t offset, struct ln_key* key);
 void ln_scan_begin(struct lunar_cursor* cursor); /* cursor.c */

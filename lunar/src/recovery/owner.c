@@ -1,0 +1,149 @@
+/* Whose a block in use is. A repair leaves blocks that nothing leads to: pages below a damaged page of an index, and
+ * what an earlier repair, cut off, had begun. A page of an index is found by one of its own keys, and a block of rows
+ * by the block that it names before itself, so no list of what is reached is needed.
+ *
+ * A block with a sector that cannot be read stays allocated: what is written there may be lost again.
+ */
+#include "recovery.h"
+
+#if LUNAR_WITH_REPAIR
+
+/* LN_DATA: the sector is no page that can be read. */
+static int kind_of(struct lunar* db, uint32_t sector) {
+  const int kind = ln_page_kind(db, sector);
+  if (kind >= 0) return kind;
+  LN_TRY(ln_is_loss(db, kind));
+  return LN_DATA;
+}
+
+/* Whether another table than that waits for a repair, which may have begun to make a block's header anew. */
+static int another_is_damaged(struct lunar* db, uint16_t repaired) {
+  for (uint16_t number = 0; number < db->geometry.tables_max; number++) {
+    struct lunar_frame* meta;
+    LN_TRY(ln_meta(db, number, &meta));
+    const int damaged = meta->bytes[LN_META_RING] & LN_MENDED && ln_get32(meta->bytes + LN_META_CREATION);
+    ln_put(meta);
+    if (damaged && number != repaired) return 1;
+  }
+  return 0;
+}
+
+static int leads_to(struct lunar* db, uint32_t first, uint32_t ref) {
+  for (uint32_t steps = 0; first != ref && first != LN_NONE; steps++) {
+    struct lunar_frame* frame;
+    if (steps > db->config->sector_count) return LUNAR_E_CORRUPT;
+    LN_TRY(ln_block_header(db, first, &frame));
+    first = ln_get32(frame->bytes + LN_BLOCK_NEXT);
+    ln_put(frame);
+  }
+  return first == ref;
+}
+
+/* Of a page of rows. What a damaged table has is not known; of the one that is repaired it is. */
+static int is_in_chain(struct lunar* db, uint32_t ref, uint16_t repaired) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_page(db, ref, LN_BLOCK, &frame));
+  const uint16_t table = ln_get16(frame->bytes + LN_BLOCK_TABLE);
+  const uint32_t previous = ln_get32(frame->bytes + LN_BLOCK_PREVIOUS);
+  ln_put(frame);
+  if (table >= db->geometry.tables_max) return another_is_damaged(db, repaired);
+  LN_TRY(ln_meta(db, table, &frame));
+  const uint8_t* m = frame->bytes;
+  const int is_table = m[LN_META_COLUMNS] && ln_get32(m + LN_META_CREATION),
+            damaged = m[LN_META_RING] & LN_MENDED && table != repaired;
+  const uint32_t first = ln_get32(m + LN_META_FIRST);
+  ln_put(frame);
+  if (!is_table || damaged || previous == LN_NONE) return is_table && (damaged || first == ref);
+  const int used = ln_used_sectors(db, previous), kind = used > 0 ? kind_of(db, previous) : 0;
+  LN_TRY(used);
+  LN_TRY(kind);
+  int leads_here = 0;
+  if (kind == LN_BLOCK) {
+    LN_TRY(ln_page(db, previous, LN_BLOCK, &frame));
+    leads_here = ln_get16(frame->bytes + LN_BLOCK_TABLE) == table && ln_get32(frame->bytes + LN_BLOCK_NEXT) == ref;
+    ln_put(frame);
+  } else if (kind == LN_DATA) { /* it is damaged, or free since */
+    leads_here = leads_to(db, first, ref);
+    if (leads_here < 0) leads_here = ln_is_loss(db, leads_here);
+  }
+  return leads_here;
+}
+
+/* A walk over an index that looks for a block. */
+struct search {
+  struct ln_walk walk; /* first */
+  uint32_t ref;
+};
+static int meet_block(struct ln_walk* walk, uint32_t ref, uint32_t sectors, uint32_t sector) {
+  (void)sectors, (void)sector;
+  return ref == ((struct search*)walk)->ref ? LUNAR_E_EXISTS : 0;
+}
+
+static int meet_entry(struct ln_walk* walk, const struct ln_key* key, struct ln_place place, uint32_t sector) {
+  (void)walk, (void)key, (void)place, (void)sector;
+  return 0;
+}
+
+/* Of a block whose first page is damaged: only a walk over the whole index finds it. */
+static int walk_finds(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
+  struct lunar_findings found;
+  struct search search = {.walk = {.db = db, .found = &found, .block = meet_block, .entry = meet_entry}, .ref = ref};
+  const int error = ln_index_is_given_up(meta) ? 0 : ln_index_walk(&search.walk, meta);
+  return error == LUNAR_E_EXISTS ? 1 : error;
+}
+
+/* Whether a table or index of that number has the block. What is damaged may have it. */
+static int has_block(struct lunar* db, uint16_t number, uint32_t ref, int kind, uint16_t repaired) {
+  struct lunar_frame* meta;
+  LN_TRY(ln_meta(db, number, &meta));
+  const uint8_t* m = meta->bytes;
+  int has = 0;
+  if (ln_get32(m + LN_META_CREATION)) {
+    const int damaged = m[LN_META_RING] & LN_MENDED && number != repaired;
+    if (kind != LN_DATA)
+      has = ln_index_has_page(db, meta, ref, kind);
+    else if (damaged)
+      has = 1;
+    else
+      has = walk_finds(db, meta, ref);
+    if (!has && kind == LN_DATA && m[LN_META_COLUMNS]) has = leads_to(db, ln_get32(m + LN_META_FIRST), ref);
+  }
+  ln_put(meta);
+  return has < 0 ? ln_is_loss(db, has) : has;
+}
+
+static int is_anywhere(struct lunar* db, uint32_t ref, int kind, uint16_t repaired) {
+  for (uint16_t number = 0; number < db->geometry.tables_max; number++) {
+    const int has = has_block(db, number, ref, kind, repaired);
+    if (has) return has;
+  }
+  return 0;
+}
+
+int ln_owner_of(struct lunar* db, uint32_t ref, uint32_t sectors, uint16_t repaired) {
+  LUNAR_ASSERT(sectors > 0 && ref >= db->geometry.data_at);
+  const int kind = kind_of(db, ref);
+  LN_TRY(kind);
+  const int owned = kind == LN_BLOCK ? is_in_chain(db, ref, repaired) : is_anywhere(db, ref, kind, repaired);
+  if (owned) return owned < 0 ? owned : LN_OWNED;
+  const int readable = ln_can_be_read(db, ref, sectors);
+  if (readable < 0) return readable;
+  return readable ? LN_LEAKED : LN_LOST;
+}
+
+int ln_free_leaked(struct lunar* db, uint16_t repaired) {
+  uint32_t ref = db->geometry.data_at;
+  int sectors;
+  while ((sectors = ln_next_used(db, &ref)) > 0) {
+    const int owner = ln_owner_of(db, ref, (uint32_t)sectors, repaired);
+    LN_TRY(owner);
+    if (owner == LN_LEAKED) {
+      LN_TRY(ln_make_room(db, 1));
+      LN_TRY(ln_free(db, ref));
+    }
+    ref += (uint32_t)sectors;
+  }
+  return sectors;
+}
+
+#endif

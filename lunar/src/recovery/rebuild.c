@@ -1,0 +1,187 @@
+/* A block whose header or slots are lost gets new ones from its rows.
+ *
+ * Slots rise with the places of their rows, and each room says where it ends. So the rooms are counted from the block's
+ * first row on; the record of a row that was written with its group names its slot. Which rooms have a row, the primary
+ * index knows: it has an entry with this slot for the row's key. Rooms behind the last such row do not count.
+ */
+#include "recovery.h"
+
+#if LUNAR_WITH_REPAIR
+
+struct rooms {
+  const struct lunar_table* table;
+  struct lunar_frame* meta;
+  uint32_t ref, end; /* the block, and its bytes */
+  uint32_t to;       /* the block that gets the slots: the same one, or its copy */
+  uint32_t at;       /* where the next room may begin */
+  uint32_t slot;     /* its slot, as far as is known */
+};
+
+static int read_or_lose(struct lunar* db, uint32_t ref, uint32_t at, uint8_t* bytes, uint32_t count) {
+  const int error = ln_read_bytes(db, ref, at, bytes, count);
+  return error ? ln_is_loss(db, error) : 0;
+}
+
+/* 1: the record there is that of a row in this block, with this slot or a later one, whose room begins at *room. */
+static int record_at(const struct rooms* r, uint32_t at, uint32_t* slot, uint32_t* room) {
+  struct lunar* db = r->table->db;
+  LN_FIELDS(head, LN_RECORD_HEADER);
+  if (at + LN_RECORD_HEADER > r->end) return 0;
+  const int lost = read_or_lose(db, r->ref, at, head, sizeof head);
+  if (lost) return lost < 0 ? lost : 0;
+  const uint32_t type = head[LN_RECORD_TYPE], ahead = type == LN_MOVE ? 8 : 0;
+  *slot = ln_get16(head + LN_RECORD_SLOT);
+  *room = 4u * ln_get16(head + LN_RECORD_POSITION);
+  return (type == LN_INSERT || type == LN_MOVE) && ln_get16(head + LN_RECORD_TABLE) == r->table->number &&
+         ln_get32(head + LN_RECORD_REF) == r->ref && *slot >= r->slot &&
+         *room == at + LN_RECORD_HEADER + 4u * head[LN_RECORD_ALLOCATED] + ahead;
+}
+
+/* As record_at, for the first record of a group. */
+static int group_at(const struct rooms* r, uint32_t at, uint32_t* slot, uint32_t* room) {
+  LN_FIELDS(head, 4);
+  if (at + LN_GROUP_HEADER > r->end) return 0;
+  const int lost = read_or_lose(r->table->db, r->ref, at, head, sizeof head);
+  if (lost) return lost < 0 ? lost : 0;
+  return ln_get16(head) == LN_GROUP && head[LN_GROUP_KIND] == LN_RECORDS
+             ? record_at(r, at + LN_GROUP_HEADER, slot, room)
+             : 0;
+}
+
+/* 1: a room begins there; *bytes of its row, 0: it has none that can be read. */
+static int room_at(const struct rooms* r, uint32_t at, uint32_t* bytes, uint32_t* room) {
+  struct lunar* db = r->table->db;
+  LN_FIELDS(head, LN_ROW_HEADER);
+  if (at + LN_ROW_HEADER > r->end) return 0;
+  const int lost = read_or_lose(db, r->ref, at, head, sizeof head);
+  if (lost) return lost < 0 ? lost : 0;
+  const uint32_t sum_bytes = ln_row_sum_bytes(r->table);
+  *bytes = ln_get16(head);
+  *room = 4u * ln_get16(head + 2);
+  if (*room == 0 || *bytes > *room || at + LN_ROW_HEADER + *room > r->end) return 0;
+  if (*bytes == 0) return 1;
+  if (*bytes < sum_bytes) return 0;
+  const int sound = ln_row_is_sound(db, r->table, r->ref, at + LN_ROW_HEADER, *bytes - sum_bytes);
+  if (sound < 0) {
+    LN_TRY(ln_is_loss(db, sound));
+    *bytes = 0;
+  }
+  return sound != 0;
+}
+
+/* The next room, wherever it lies; 0: there is none. */
+static int next_room(struct rooms* r, uint32_t* bytes, uint32_t* room) {
+  const uint32_t size = r->table->db->config->sector_bytes;
+  uint32_t at = r->at, slot = r->slot;
+  int found = record_at(r, r->at, &slot, &at);
+  if (found == 0 || slot != r->slot) at = r->at;
+  slot = r->slot;
+  if (found >= 0) found = room_at(r, at, bytes, room);
+  for (uint32_t sector = (r->at + size - 1) / size; !found && sector * size < r->end; sector++) {
+    slot = r->slot;
+    found = group_at(r, sector * size, &slot, &at);
+    if (found > 0) found = room_at(r, at, bytes, room);
+  }
+  r->at = at;
+  r->slot = slot;
+  return found;
+}
+
+/* 1: the primary index has the row, and all of it can be read. */
+static int is_live(const struct rooms* r, uint32_t bytes) {
+  struct lunar* db = r->table->db;
+  const uint32_t size = db->config->sector_bytes, first = r->at / size, end = r->at + LN_ROW_HEADER + bytes;
+  struct ln_key key;
+  const int readable = ln_can_be_read(db, r->ref + first, (end - 1) / size - first + 1);
+  if (readable <= 0) return readable;
+  int error = ln_row_key(db, r->table, r->ref, r->at + LN_ROW_HEADER, &key);
+  if (!error) error = ln_index_has(db, r->meta, &key, (struct ln_place){r->ref, (uint16_t)r->slot});
+  if (error == LUNAR_E_NOT_FOUND) return 0;
+  if (!error) return 1;
+  LN_TRY(ln_is_loss(db, error));
+  return 0;
+}
+
+/* Each room found gets a slot; *slots, *tail: up to the last one with a row. */
+static int give_slots(struct rooms* r, uint32_t slots_max, uint32_t* slots, uint32_t* tail) {
+  struct lunar* db = r->table->db;
+  *slots = 0;
+  *tail = r->at;
+  for (uint32_t given = 0; given < slots_max; given++) {
+    uint32_t bytes, room;
+    const int found = next_room(r, &bytes, &room);
+    if (found <= 0) return found;
+    const int live = bytes ? is_live(r, bytes) : 0;
+    LN_TRY(live);
+    LN_TRY(ln_make_room(db, 1));
+    LN_TRY(ln_slot_renew(db, r->to, given, r->at / 4 | (live ? 0u : (uint32_t)LN_SLOT_FREE)));
+    r->at += LN_ROW_HEADER + room;
+    r->slot++;
+    if (!live) continue;
+    *slots = given + 1;
+    *tail = r->at;
+  }
+  return 0;
+}
+
+/* The sectors of slots: those that are pages of a block. Behind a header that is lost, as many as there are. */
+static int slot_sectors(struct lunar* db, uint32_t ref, uint32_t sectors, uint32_t* count) {
+  struct lunar_frame* frame;
+  int error = ln_block_header(db, ref, &frame);
+  if (!error) {
+    *count = frame->bytes[LN_BLOCK_SLOT_SECTORS];
+    ln_put(frame);
+    return 0;
+  }
+  LN_TRY(ln_is_loss(db, error));
+  for (*count = 1; *count + 1 < sectors; ++*count) {
+    error = ln_page(db, ref + *count, LN_BLOCK, &frame);
+    if (!error) {
+      ln_put(frame);
+      continue;
+    }
+    LN_TRY(ln_is_loss(db, error));
+    break;
+  }
+  return 0;
+}
+
+/* A block of the same size with the same rows, in the same places. */
+static int copy_rows(struct lunar* db, uint32_t ref, uint32_t sectors, uint32_t pages, uint32_t* to) {
+  const uint32_t size = db->config->sector_bytes;
+  const int error = ln_alloc(db, ln_class_of(db, sectors), LN_NONE, to);
+  db->allocated_count = 0;
+  if (error) return error == LUNAR_E_FULL ? 0 : error;
+  for (uint32_t i = pages; i < sectors; i++) {
+    const int readable = ln_can_be_read(db, ref + i, 1);
+    LN_TRY(readable);
+    LN_TRY(ln_make_room(db, 1));
+    if (readable) LN_TRY(ln_row_copy(db, (struct ln_content){ref + i, 0}, size, *to + i, 0));
+  }
+  return 1;
+}
+
+int ln_rebuild_block(const struct lunar_table* table, struct lunar_frame* meta, uint32_t* ref, uint32_t serial) {
+  struct lunar* db = table->db;
+  uint32_t pages, slots, tail, to = *ref;
+  const int used = ln_used_sectors(db, *ref);
+  if (used <= 1) return used < 0 ? used : 0;
+  const uint32_t sectors = (uint32_t)used, size = db->config->sector_bytes;
+  LN_TRY(slot_sectors(db, *ref, sectors, &pages));
+  const int keeps = ln_block_keeps_slots(db, *ref, pages);
+  LN_TRY(keeps);
+  if (!keeps) {
+    const int copied = copy_rows(db, *ref, sectors, pages, &to);
+    if (copied <= 0) return copied;
+  }
+  LN_TRY(ln_block_renew(db, to, sectors, pages, serial));
+  struct rooms rooms = {
+      .table = table, .meta = meta, .ref = *ref, .to = to, .end = sectors * size, .at = pages * size, .slot = 0};
+  LN_TRY(give_slots(&rooms, ln_block_slots_max(db, pages), &slots, &tail));
+  LUNAR_ASSERT(tail <= rooms.end);
+  LN_TRY(ln_block_renewed(db, to, table->number, slots, tail));
+  *ref = to;
+  return 1;
+}
+
+#endif
