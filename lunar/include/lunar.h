@@ -15,7 +15,7 @@
  *   before anything is written, lunar reads which volume the device has (see lunar_revalidate).
  *
  * Threads: one thread at a time uses a handle. With config.lock and unlock every function may be called from any
- * thread, but not from a signal handler, an interrupt or a callback of the device.
+ * thread, but not from a signal handler, an interrupt or a callback of the configuration.
  *
  * No function allocates memory, and the library has no static variables. No pointer may be NULL unless stated: only the
  * fields of lunar_config are checked. A build without a module (src/modules.h) lacks its functions, and a program
@@ -77,7 +77,8 @@ enum lunar_error {
   LUNAR_E_BUSY = -21,        /* the volume is mounted by another handle, or was taken over by one: see lunar_mount */
   LUNAR_E_INDEX_FULL = -22, /* a tree index has reached its greatest height: no key can be added that splits its root */
   LUNAR_E_MOVED = -23,      /* rows that a cursor has not read yet were moved: see lunar_cursor_close */
-  LUNAR_E_OTHER_VOLUME = -24 /* the device has another volume than the one that was mounted: see lunar_revalidate */
+  LUNAR_E_OTHER_VOLUME = -24, /* the device has another volume than the one that was mounted: see lunar_revalidate */
+  LUNAR_E_STOPPED = -25       /* config.progress has stopped lunar_check */
 };
 
 /* What a program asks of the device. */
@@ -126,6 +127,11 @@ struct lunar_config {
   /* Optional, both or none: a mutex. */
   void (*lock)(const struct lunar_config* config);
   void (*unlock)(const struct lunar_config* config);
+  /* Optional: for a watchdog or a display, and to stop lunar_check. Every function, also lunar_format and lunar_mount,
+   * calls it after each request to the device, also a failed one: between two calls are one request, of at most 64 KiB,
+   * and work on what the buffer holds. A result other than 0 ends lunar_check with E_STOPPED, except during the
+   * checkpoint that it may write first; other functions ignore it. It may not call a function with the handle. */
+  int (*progress)(const struct lunar_config* config);
   /* The mounted mark: a static variable, one for each device, which every configuration of this device names. lunar
    * stores there which handle has the volume. While it is mounted, lunar_mount with another handle and lunar_format
    * return E_BUSY. lunar_unmount sets the mark to NULL; it must be NULL after a reset, too. Every port sets this field.
@@ -604,7 +610,7 @@ enum lunar_problem {
   LUNAR_PROBLEM_END
 };
 
-/* The result of lunar_check: counts until the first problem, and this problem. */
+/* The result of lunar_check: counts until the first problem, and this problem. config.progress may read the counts. */
 struct lunar_findings {
   uint64_t rows, row_bytes; /* as stored, without their headers */
   uint64_t index_entries;
@@ -620,7 +626,8 @@ struct lunar_findings {
  * does not verify the values of columns, which have no checksum after the next checkpoint. It changes no row; if nearly
  * every frame is dirty, it writes a checkpoint first. Memory: the handle's frames and some hundred bytes of stack.
  * Time: every page of metadata and index and every row's sectors are read about once (names: tables^2); if an index and
- * its rows differ, each row and entry is searched. E_CORRUPT (found has the problem), E_TXN (in a transaction). */
+ * its rows differ, each row and entry is searched. config.progress is for a watchdog, and may stop it.
+ * E_CORRUPT (found has the problem), E_STOPPED (the handle stays usable), E_TXN (in a transaction). */
 LUNAR_MUST_CHECK int lunar_check(struct lunar* db, struct lunar_findings* found);
 
 /* What a repair has given up. */

@@ -639,6 +639,15 @@ void transactions() {
   PROVOKE(LUNAR_E_TXN, lunar_check, db, &found);
 }
 
+void program_stops() {
+  auto world = world_with_rows();
+  ASSERT_EQ(world->unmount(), 0);
+  world->config().progress = [](const lunar_config*) { return 1; };
+  ASSERT_EQ(world->mount(), 0);
+  lunar_findings found;
+  PROVOKE(LUNAR_E_STOPPED, lunar_check, &world->db, &found);
+}
+
 void sql() {
   auto world = world_with_rows();
   lunar& db = world->db;
@@ -763,6 +772,7 @@ TEST(DocumentedErrors, are_provoked_each) {
   rows_move();
   transaction_is_too_large();
   transactions();
+  program_stops();
   sql();
   const Errors all = documented();
   EXPECT_EQ(all.size(), calls().size() + 5)
@@ -808,9 +818,9 @@ TEST(Pages, that_have_a_right_checksum_and_an_impossible_number_are_damaged) {
 
 TEST(DocumentedErrors, have_texts_each_its_own) {
   std::set<std::string> texts;
-  for (int error = 0; error >= LUNAR_E_OTHER_VOLUME; --error) texts.insert(lunar_error_text(error));
-  EXPECT_EQ(texts.size(), static_cast<std::size_t>(1 - LUNAR_E_OTHER_VOLUME));
-  EXPECT_STREQ(lunar_error_text(LUNAR_E_OTHER_VOLUME - 1), "unknown error");
+  for (int error = 0; error >= LUNAR_E_STOPPED; --error) texts.insert(lunar_error_text(error));
+  EXPECT_EQ(texts.size(), static_cast<std::size_t>(1 - LUNAR_E_STOPPED));
+  EXPECT_STREQ(lunar_error_text(LUNAR_E_STOPPED - 1), "unknown error");
   EXPECT_STREQ(lunar_error_text(1), lunar_error_text(0));
 }
 

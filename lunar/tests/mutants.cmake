@@ -132,11 +132,11 @@ lunar_mutant_of(ChangedCard the_card_is_not_asked_before_a_write pages/frames.c
 lunar_mutant_of(ChangedCard the_card_is_not_asked_before_an_operation tables/session.c
   "LUNAR_E_TXN : ln_same_volume(db, NULL);" "LUNAR_E_TXN : 0;")
 
-lunar_mutant_of(IoErrors writes_never_fail device/device.c "return db->config->write(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_WRITE, sector) : 0;"
+lunar_mutant_of(IoErrors writes_never_fail device/device.c "return answered(db, db->config->write(db->config, sector, data, count), LUNAR_REQUEST_WRITE, sector);"
   "(void)db->config->write(db->config, sector, data, count); return 0;")
-lunar_mutant_of(IoErrors reads_never_fail device/device.c "return db->config->read(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_READ, sector) : 0;"
+lunar_mutant_of(IoErrors reads_never_fail device/device.c "return answered(db, db->config->read(db->config, sector, data, count), LUNAR_REQUEST_READ, sector);"
   "(void)db->config->read(db->config, sector, data, count); return 0;")
-lunar_mutant_of(IoErrors flushes_never_fail device/device.c "if (db->config->sync(db->config)) return failed(db, LUNAR_REQUEST_SYNC, 0);" "(void)db->config->sync(db->config);")
+lunar_mutant_of(IoErrors flushes_never_fail device/device.c "LN_TRY(answered(db, db->config->sync(db->config), LUNAR_REQUEST_SYNC, 0));" "(void)db->config->sync(db->config);")
 lunar_mutant_of(IoErrors undo_forgotten recovery/undo.c "if (error && db->changing) error = ln_undo(db, error);" "")
 lunar_mutant_of(IoErrors a_handle_goes_on_after_a_failed_write device/device.c "if (request != LUNAR_REQUEST_READ) db->state = LN_BROKEN;" "")
 lunar_mutant_of(IoErrors a_recorded_operation_is_undone pages/log.c "db->no_way_back = db->state" "db->no_way_back = 0 && db->state")
@@ -153,6 +153,18 @@ lunar_mutant_of(Mounted no_handle_is_refused api/volume.c "return busy ? LUNAR_E
 lunar_mutant_of(Mounted a_handle_that_was_taken_over_goes_on tables/session.c
   "if (*db->holder != db) return LUNAR_E_BUSY;" "" --gtest_filter=*)
 lunar_mutant_of(Mounted a_volume_stays_mounted api/volume.c "if (*db->holder == db) *db->holder = NULL;" "" --gtest_filter=*)
+
+# What the program is told, and what it may stop.
+add_library(lunar-Progress OBJECT progress_test.cc)
+target_link_libraries(lunar-Progress PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+lunar_mutant_of(Progress a_flush_is_not_told device/device.c
+  "LN_TRY(answered(db, db->config->sync(db->config), LUNAR_REQUEST_SYNC, 0));" "if (db->config->sync(db->config)) return LUNAR_E_IO;")
+lunar_mutant_of(Progress a_stop_is_forgotten_at_the_next_read device/device.c
+  "if (stops && db->checking) db->checking = LN_STOPPED;\n  if (db->checking == LN_STOPPED) error" "if (stops && db->checking) error")
+lunar_mutant_of(Progress a_stopped_handle_stays_so recovery/check.c "  db->checking = 0;\n" "")
+lunar_mutant_of(Progress every_call_can_be_stopped device/device.c "if (stops && db->checking)" "if (stops)")
+lunar_mutant_of(Progress a_checkpoint_is_stopped recovery/check.c "if (db->state == LN_IN_TXN) return LUNAR_E_TXN;"
+  "db->checking = LN_CHECKING;")
 
 # Power cuts, failed requests and mounts in any order.
 add_library(lunar-Calls OBJECT ../fuzz/calls.cc ../fuzz/calls_test.cc)

@@ -29,8 +29,9 @@ const char* lunar_error_text(int error) {
       "the tree index has reached its greatest height; use an index by hashing, or shorter keys",
       "rows were moved to make room, so that the cursor would miss them; open it again",
       "the device has another volume than the mounted one; mount again",
+      "the program has stopped the check",
   };
-  _Static_assert(sizeof texts / sizeof texts[0] == 1 - LUNAR_E_OTHER_VOLUME, "a text for each error");
+  _Static_assert(sizeof texts / sizeof texts[0] == 1 - LUNAR_E_STOPPED, "a text for each error");
   const unsigned i = error < 0 ? 0u - (unsigned)error : 0u;
   return i < sizeof texts / sizeof texts[0] ? texts[i] : "unknown error";
 }

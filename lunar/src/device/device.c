@@ -9,12 +9,25 @@ static int outside(const struct lunar* db, uint32_t sector, uint32_t count) {
   return count > db->config->sector_count || sector > db->config->sector_count - count;
 }
 
-static LN_APART int failed(struct lunar* db, enum lunar_request request, uint32_t sector) {
-  db->failed_request = (uint8_t)request;
-  db->failed_sector = sector;
-  db->doubtful = 1;
-  if (request != LUNAR_REQUEST_READ) db->state = LN_BROKEN;
-  return LUNAR_E_IO;
+/* After each request; failed: what the driver returned. A lunar_check that is to stop gets nothing more. */
+static LN_APART int answered(struct lunar* db, int failed, enum lunar_request request, uint32_t sector) {
+  const struct lunar_config* c = db->config;
+  int error = 0;
+  if (failed) {
+    db->failed_request = (uint8_t)request;
+    db->failed_sector = sector;
+    db->doubtful = 1;
+    if (request != LUNAR_REQUEST_READ) db->state = LN_BROKEN;
+    error = LUNAR_E_IO;
+  }
+  const int stops = c->progress && c->progress(c);
+#if LUNAR_WITH_CHECK
+  if (stops && db->checking) db->checking = LN_STOPPED;
+  if (db->checking == LN_STOPPED) error = LUNAR_E_STOPPED;
+#else
+  (void)stops;
+#endif
+  return error;
 }
 
 int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count) {
@@ -22,7 +35,7 @@ int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count
   if (outside(db, sector, count)) return LUNAR_E_CORRUPT;
   LN_COUNT(db->reads, 1);
   LN_COUNT(db->sectors_read, count);
-  return db->config->read(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_READ, sector) : 0;
+  return answered(db, db->config->read(db->config, sector, data, count), LUNAR_REQUEST_READ, sector);
 }
 
 int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {
@@ -32,7 +45,7 @@ int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_
   db->unsynced = 1;
   LN_COUNT(db->writes, 1);
   LN_COUNT(db->sectors_written, count);
-  return db->config->write(db->config, sector, data, count) ? failed(db, LUNAR_REQUEST_WRITE, sector) : 0;
+  return answered(db, db->config->write(db->config, sector, data, count), LUNAR_REQUEST_WRITE, sector);
 }
 
 int ln_device_sync(struct lunar* db) {
@@ -40,7 +53,7 @@ int ln_device_sync(struct lunar* db) {
   LUNAR_ASSERT(db->state != LN_BROKEN);
   if (!db->unsynced) return 0;
   LN_COUNT(db->flushes, 1);
-  if (db->config->sync(db->config)) return failed(db, LUNAR_REQUEST_SYNC, 0);
+  LN_TRY(answered(db, db->config->sync(db->config), LUNAR_REQUEST_SYNC, 0));
   db->unsynced = 0;
   db->flushed = db->committed;
   return 0;

@@ -21,6 +21,8 @@
 #define LN_APART
 #endif
 
+enum ln_checking { LN_CHECKING = 1, LN_STOPPED = 2 }; /* lunar_check; the program stops it */
+
 enum ln_state { LN_CLOSED = 0, LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_TXN_LOST = 4 };
 
 /* E_INVALID; *why becomes the reason, where a build has texts. */

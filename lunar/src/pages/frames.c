@@ -157,9 +157,9 @@ int ln_home_read(struct lunar* db, uint32_t sector, uint8_t* bytes) {
   const uint32_t distance = copy_distance(db, sector);
   const int error = ln_device_read(db, sector, bytes, 1);
   if (!distance || (!error && sound(db, sector, bytes))) return error;
-  LN_COUNT(db->second_copies, 1);
   LN_TRY(ln_device_read(db, sector + distance, bytes, 1));
   if (!sound(db, sector, bytes)) return LUNAR_E_CORRUPT;
+  LN_COUNT(db->second_copies, 1);
   db->doubtful = 0; /* its checksum depends on the volume's number */
   return 0;
 }

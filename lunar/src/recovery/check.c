@@ -642,6 +642,7 @@ static int everything(struct check* check) {
   struct lunar* db = check->walk.db;
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
   if (db->frames_dirty + FRAMES_CLEAN > ln_dirty_max(db)) LN_TRY(ln_checkpoint(db));
+  db->checking = LN_CHECKING; /* from here on it only reads */
   LN_TRY(map_check(check));
   LN_TRY(tables_check(check));
   LN_TRY(blocks_compare(check));
@@ -700,7 +701,6 @@ int lunar_check(struct lunar* db, struct lunar_findings* found) {
   struct check check = {.walk = {.db = db, .found = found, .block = meet_block, .entry = meet_entry}};
   *found = (struct lunar_findings){.sector = LN_NONE, .text = problem_text(LUNAR_PROBLEM_NONE)};
   LN_TRY(ln_enter(db));
-  db->checking = 1;
   const int error = everything(&check);
   db->checking = 0;
   if (error == LUNAR_E_CORRUPT && !found->problem) problem(&check, LUNAR_PROBLEM_PAGE, LN_NONE);
