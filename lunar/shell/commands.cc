@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "interruption.h"
 #include "schema.h"
 #include "session.h"
+#include "standard_files.h"
 #include "transfer.h"
 
 namespace shell {
@@ -78,11 +80,45 @@ void list_indexes(Session& session, const Arguments& arguments) {
   write_rows(session, {"table", "column", "kind", "index"}, rows);
 }
 
+// While it lives, Ctrl-C ends lunar_check, and a terminal shows how far it has come.
+class WatchedCheck {
+ public:
+  WatchedCheck(Volume& volume, const lunar_findings& found) : volume_(volume), found_(found) {
+    volume_.watch([this] { return stops(); });
+  }
+  ~WatchedCheck() {
+    volume_.watch(nullptr);
+    if (!shown_.empty()) print_error(fmt::format("\r{:{}}\r", "", shown_.size()));
+  }
+  WatchedCheck(const WatchedCheck&) = delete;
+  WatchedCheck& operator=(const WatchedCheck&) = delete;
+
+ private:
+  bool stops() {
+    const auto now = std::chrono::steady_clock::now();
+    if (on_terminal_ && now - since_ >= std::chrono::milliseconds(200)) {
+      since_ = now;
+      shown_ = fmt::format("checked: {} chunks, {} rows, {} index entries",
+                           std::uint64_t{found_.chunks_used} + found_.chunks_free, found_.rows, found_.index_entries);
+      print_error("\r" + shown_);
+    }
+    return interruption::pending();
+  }
+
+  Volume& volume_;
+  const lunar_findings& found_;
+  const bool on_terminal_ = isatty(STDERR_FILENO) == 1;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  std::string shown_;
+};
+
 void check(Session& session, const Arguments&) {
   auto& volume = session.volume();
   lunar_findings found{};
-  const interruption::Armed armed;
-  const int error = lunar_check(volume.handle(), &found);
+  const int error = [&] {
+    const WatchedCheck watched(volume, found);
+    return lunar_check(volume.handle(), &found);
+  }();
   if (interruption::pending()) throw Interrupted("interrupted");
   if (error == LUNAR_E_CORRUPT && found.problem != LUNAR_PROBLEM_NONE) {
     std::string text = fmt::format("damaged: {}", found.text);

@@ -72,6 +72,10 @@ Device::Device(const VolumeOptions& options)
     if (error != 0) device.errno_ = errno;
     return error;
   };
+  config.progress = [](const lunar_config* self) {
+    const auto& device = *static_cast<Device*>(self->context);
+    return device.stops && device.stops() ? 1 : 0;
+  };
 }
 
 Device::~Device() {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lunar.h"
@@ -32,6 +34,7 @@ class Device {
 
   lunar_config config{};
   std::string failure() const;  // the last failure, with a colon before it; empty without one
+  std::function<bool()> stops;  // asked after each request, see lunar_config.progress
 
  private:
   using Sector = std::vector<std::uint8_t>;
@@ -60,6 +63,8 @@ class Volume {
   const std::string& path() const { return options_.path; }
   // Returns the error's text, the remedy, and the device's reason.
   std::string explain(int error) const;
+  // Asked after each request of lunar_check whether it shall stop; empty: it does not.
+  void watch(std::function<bool()> stops) { device_->stops = std::move(stops); }
   // After an error that could not be undone: what was committed is there again.
   void remount();
   // Makes everything durable. An open transaction is rolled back: then true.

@@ -542,6 +542,41 @@ def test_ctrl_c_at_the_prompt_ends_the_statement_and_not_the_program(terminal: T
     assert terminal.exit_code() == 0
 
 
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A volume with 330 MB of allocation map: its check takes more than a second."""
+    image = tmp_path_factory.mktemp("large") / "disk.img"
+    run("--format", "--size", "512G", image, READINGS, "INSERT INTO readings VALUES (1, 'roof', 20.5, TRUE)")
+    yield image
+    image.unlink()
+
+
+def test_ctrl_c_stops_a_check(large: Path) -> None:
+    with subprocess.Popen([LUNAR, large, ".check"], stderr=subprocess.PIPE, text=True) as shell:
+        time.sleep(0.4)
+        shell.send_signal(signal.SIGINT)
+        errors = shell.communicate(timeout=30)[1]
+    assert (shell.returncode, errors) == (130, "lunar: interrupted\n")
+
+
+def test_a_check_shows_its_progress_on_a_terminal_and_goes_back_to_the_prompt(large: Path, tmp_path: Path) -> None:
+    person = Terminal(large, home=tmp_path)
+    try:
+        person.wait_for("lunar> ")
+        person.type(".check\n")
+        person.wait_for(" chunks, 0 rows, 0 index entries")
+        person.type("\x03")
+        person.wait_for("interrupted")
+        person.wait_for("lunar> ")
+        person.type("SELECT COUNT(*) FROM readings;\n")
+        person.wait_for("1\r\n")
+        person.type(".check\n.quit\n")
+        person.wait_for("ok: tables: 1, rows: 1, index entries: 1")
+        assert person.exit_code() == 0
+    finally:
+        person.close()
+
+
 def test_help_and_version_are_reported(image: Path) -> None:
     text = out("--help")
     for word in ("Examples:", ".import FILE TABLE", "--read-only", "lunar bdtest"):
