@@ -48,7 +48,8 @@ static struct lunar_config ram_device(void) {
 
 static int failed(int error) {
   if (!error) return 0;
-  board_print("failed: "), board_print(lunar_error_text(error)), board_print("\n");
+  board_print("failed: "), print_integer(board_print, error, 0), board_print(" "), board_print(lunar_error_text(error));
+  board_print("\n");
   return 1;
 }
 
@@ -76,6 +77,7 @@ static int print_ram_use(void) {
   uint32_t deepest = 0;
   const int error = measure_ram_use(&config, uses);
   for (int i = 0; i < RAM_USES; i++) {
+    if (!uses[i].stack_bytes) continue;
     board_print("stack, "), print_left(board_print, uses[i].operation, 12);
     print_integer(board_print, uses[i].stack_bytes, 6), board_print("\n");
     if (uses[i].stack_bytes > deepest) deepest = uses[i].stack_bytes;
@@ -96,7 +98,7 @@ int firmware_main(void) {
   int failures = run_on_disk(&disk, board_print);
   board_print("== YCSB over RAM, per operation, with the same buffer\n");
   failures += print_ycsb_instructions(LUNAR_MODE_FULL) + print_ycsb_instructions(LUNAR_MODE_METADATA);
-  board_print("== bytes of RAM with the smallest buffer\n");
+  board_print("== bytes of RAM\n");
   failures += print_ram_use();
   board_print(failures ? "== failed\n" : "== done\n");
   return failures;
