@@ -136,7 +136,7 @@ size-lunar: firmware ## what lunar takes: ROM by module, RAM, beside the paper's
 test-qemu: setup-dev build firmware ## lunar on emulated boards, beside what it prints here
 	$(FRESH)
 	@tools/packages qemu
-	@cmake --build --preset release -j $(JOBS) --target lunar-portable-host
+	@cmake --build --preset release -j $(JOBS) --target lunar-portable-host lunar-bench
 	$(PYTEST) --timeout 1200 -m qemu
 	$(SKIPS)
 

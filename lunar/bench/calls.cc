@@ -12,33 +12,35 @@
 namespace lunar_bench {
 namespace {
 
+constexpr std::uint32_t sectors = 131'072, rows_compacted = 16;
+
 void must(int error) {
   if (error != 0) throw std::runtime_error(std::string("lunar: ") + lunar_error_text(error));
 }
 
-struct Requests {
-  std::uint64_t reads, writes, flushes;
-};
-
-// The sum and the most of each kind of request.
+// The sum and the most of each kind of request, and of all.
 class Tally {
  public:
   explicit Tally(const emubd& device) : device_(device) {}
   template <class Call>
   void count(Call call) {
-    const auto before = now();
+    const auto reads = device_.reads, writes = device_.writes, flushes = device_.syncs;
     must(call());
-    const auto after = now();
-    add(reads_, after.reads - before.reads);
-    add(writes_, after.writes - before.writes);
-    add(flushes_, after.flushes - before.flushes);
+    add(reads_, device_.reads - reads);
+    add(writes_, device_.writes - writes);
+    add(flushes_, device_.syncs - flushes);
+    add(requests_, device_.reads - reads + device_.writes - writes + device_.syncs - flushes);
     ++calls_;
   }
   nlohmann::json json() const {
     const auto of = [this](const Kind& kind) {
       return nlohmann::json{{"mean", static_cast<double>(kind.sum) / static_cast<double>(calls_)}, {"most", kind.most}};
     };
-    return {{"reads", of(reads_)}, {"writes", of(writes_)}, {"flushes", of(flushes_)}};
+    return {{"reads", of(reads_)},
+            {"writes", of(writes_)},
+            {"flushes", of(flushes_)},
+            {"requests", of(requests_)},
+            {"calls", calls_}};
   }
 
  private:
@@ -48,10 +50,8 @@ class Tally {
   static void add(Kind& kind, std::uint64_t requests) {
     kind.sum += requests, kind.most = std::max(kind.most, requests);
   }
-  Requests now() const { return {device_.reads, device_.writes, device_.syncs}; }
-
   const emubd& device_;
-  Kind reads_, writes_, flushes_;
+  Kind reads_, writes_, flushes_, requests_;
   std::uint64_t calls_ = 0;
 };
 
@@ -59,7 +59,7 @@ class Tally {
 
 nlohmann::json calls(const Calling& calling) {
   emubd device;
-  if (emubd_open(&device, 512, 131'072) != 0) throw std::bad_alloc();
+  if (emubd_open(&device, 512, sectors) != 0) throw std::bad_alloc();
   struct Close {
     emubd* device;
     ~Close() { emubd_close(device); }
@@ -70,7 +70,9 @@ nlohmann::json calls(const Calling& calling) {
   config.buffer = buffer.data(), config.buffer_bytes = calling.buffer_bytes, config.mode = LUNAR_MODE_FULL;
   lunar db;
   lunar_table table;
-  must(lunar_format(&config));
+  Tally format(device), mount(device), insert(device), get(device), update(device), remove(device), next(device),
+      compact(device), check(device), index(device), repair(device), truncate(device), drop(device);
+  format.count([&] { return lunar_format(&config); });
   must(lunar_mount(&db, &config));
   lunar_schema schema{};
   schema.column_count = 2, schema.index = static_cast<std::uint8_t>(calling.index);
@@ -83,16 +85,18 @@ nlohmann::json calls(const Calling& calling) {
   lunar_value row[2] = {};
   row[0].type = LUNAR_INT64, row[1].type = LUNAR_REAL;
   auto& key = row[0].as.integer;
-  for (key = 0; key < calling.rows; ++key) must(lunar_insert(&table, row));
-
   std::mt19937_64 random(1);
+  for (key = 0; key < calling.rows; ++key) {
+    row[1].as.real = static_cast<double>(random() >> 11);
+    must(lunar_insert(&table, row));
+  }
+
   std::int64_t first = 0, end = calling.rows;
   const auto any = [&] {
     return first + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(end - first));
   };
   char space[64];
   lunar_value values[2];
-  Tally insert(device), get(device), update(device), remove(device), mount(device), check(device), drop(device);
   for (std::int64_t i = 0; i < calling.calls; ++i) {
     key = end++;
     insert.count([&] { return lunar_insert(&table, row); });
@@ -115,9 +119,38 @@ nlohmann::json calls(const Calling& calling) {
   }
   lunar_findings found;
   check.count([&] { return lunar_check(&db, &found); });
-  drop.count([&] { return lunar_table_drop(&db, "log"); });
-  return {{"insert", insert.json()}, {"get", get.json()},     {"update", update.json()}, {"remove", remove.json()},
-          {"mount", mount.json()},   {"check", check.json()}, {"drop", drop.json()}};
+  std::uint32_t moved = 0;
+  for (int i = 0; i < 20 && !calling.ring; ++i)
+    compact.count([&] { return lunar_compact(&db, rows_compacted, &moved); });
+  lunar_cursor cursor;
+  must(lunar_cursor_open(&cursor, &table, nullptr, nullptr, 0));
+  for (std::int64_t i = 0; i < calling.calls / 2; ++i)
+    next.count([&] { return lunar_cursor_next(&cursor, space, sizeof space, values); });
+  lunar_cursor_close(&cursor);
+  index.count([&] { return lunar_index_create(&db, "log", "value", 1, LUNAR_INDEX_TREE); });
+  must(lunar_index_drop(&db, "value"));
+
+  must(lunar_unmount(&db));
+  const std::vector<std::uint8_t> content(device.sectors, device.sectors + std::size_t{sectors} * 512);
+  const auto with_all_rows = [&](Tally& tally, auto call) {
+    std::ranges::copy(content, device.sectors);
+    must(lunar_mount(&db, &config));
+    must(lunar_table_open(&db, "log", &table));
+    tally.count(call);
+    must(lunar_unmount(&db));
+  };
+  lunar_losses losses;
+  with_all_rows(repair, [&] { return lunar_repair(&table, &losses); });
+  with_all_rows(truncate, [&] { return lunar_truncate(&table); });
+  with_all_rows(drop, [&] { return lunar_table_drop(&db, "log"); });
+  nlohmann::json all{{"format", format.json()}, {"mount", mount.json()},
+                     {"insert", insert.json()}, {"get", get.json()},
+                     {"update", update.json()}, {"remove", remove.json()},
+                     {"cursor", next.json()},   {"check", check.json()},
+                     {"repair", repair.json()}, {"index create", index.json()},
+                     {"drop", drop.json()},     {"truncate", truncate.json()}};
+  if (!calling.ring) all["compact"] = compact.json();
+  return all;
 }
 
 }  // namespace lunar_bench

@@ -17,8 +17,9 @@ struct Calling {
   std::int64_t calls = 20'000;  // of each operation on a row
 };
 
-// Reads, writes and flushes of a call in mode full, each as its mean and its most: insert, get, update (equal length),
-// remove, mount (after a power cut), check, drop.
+// Requests of a call in mode full, each kind and all together as mean and most: format, mount (after a power cut),
+// insert, get, update (equal length), remove, cursor (one row), compact (16 rows; a ring has none), and of the whole
+// table check, index create, repair (nothing is damaged), truncate, drop.
 nlohmann::json calls(const Calling& calling);
 
 }  // namespace lunar_bench

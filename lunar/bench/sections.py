@@ -395,7 +395,11 @@ def wear(bench: Bench, plan: Plan) -> Section:
     return section
 
 
-OPERATIONS = ("insert", "get", "update", "remove", "mount", "check", "drop")
+CALLS = (
+    ("insert", "get", "update", "remove", "cursor"),
+    ("mount", "check", "compact", "repair"),
+    ("index create", "truncate", "drop", "format"),
+)
 
 
 def calls(bench: Bench, plan: Plan) -> Section:
@@ -403,25 +407,26 @@ def calls(bench: Bench, plan: Plan) -> Section:
     rows = plan.of(100_000, 10_000)
     title = f"Calls: reads, writes, flushes (and the most of each); {rows} rows of 24 bytes, mode full"
     section = Section("calls", title)
-    section.lines.append(f"{'':22}{'buffer':>8}   " + "".join(f"{name:29}" for name in OPERATIONS[:4]))
-    ends = [f"{'':22}{'buffer':>8}   " + "".join(f"{name:35}" for name in OPERATIONS[4:])]
+    blocks = [[f"{'':22}{'buffer':>8}   " + "".join(f"{name:35}" for name in names).rstrip()] for names in CALLS]
     for name, options in (("ring, tree", ["--ring"]), ("tree", []), ("hash", ["--hash"])):
         for buffer in (2664, 4096, 16384, 65536):
             plan.note(f"calls: {name}, {buffer}")
             words = ["--buffer-bytes", str(buffer), "--rows", str(rows), "--calls", str(plan.of(20_000, 2_000))]
             of = bench.call("calls", *options, *words)
             section.data[f"{name}, {buffer}"] = of
-            for lines, names, width in ((section.lines, OPERATIONS[:4], 29), (ends, OPERATIONS[4:], 35)):
-                cells = (cell(of[operation], precise=operation in OPERATIONS[:4]) for operation in names)
-                lines.append(f"{name:22}{buffer:8}   " + "".join(f"{text:{width}}" for text in cells))
-    section.lines += ["", *ends]
+            for block, names in zip(blocks, CALLS, strict=True):
+                cells = "".join(f"{cell(of[call]) if call in of else '-':35}" for call in names)
+                block.append(f"{name:22}{buffer:8}   {cells}".rstrip())
+    section.lines += [line for block in blocks for line in (*block, "")][:-1]
     return section
 
 
-def cell(of: Reading, precise: bool) -> str:
-    """A call's requests: 1.9, 0.4, 1.1 (12, 3, 2)."""
+def cell(of: Reading) -> str:
+    """A call's requests: 1.9, 0.4, 1.1 (12, 3, 2); of a single call 120, 3, 2."""
     kinds = ("reads", "writes", "flushes")
-    means = ", ".join(f"{of[kind]['mean']:.{1 if precise else 0}f}" for kind in kinds)
+    if of["calls"] == 1:
+        return ", ".join(str(of[kind]["most"]) for kind in kinds)
+    means = ", ".join(f"{of[kind]['mean']:.1f}" for kind in kinds)
     return f"{means} ({', '.join(str(of[kind]['most']) for kind in kinds)})"
 
 

@@ -3,54 +3,15 @@
 import re
 import subprocess
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
+import call_table
 import pytest
+from boards import BOARDS, REPOSITORY, TIMEOUT_S, board_prints
 
-REPOSITORY = Path(__file__).parents[2]
 HOST = REPOSITORY / "build" / "bin" / "lunar-portable-host"
-DISK_BYTES = 6144 * 512
-TIMEOUT_S = 150
 
 pytestmark = pytest.mark.qemu
-
-
-def virt(image: Path, disk: Path, transport: str) -> list[str]:
-    return [
-        *("qemu-system-riscv64", "-machine", "virt", "-bios", "none", "-m", "16M", "-smp", "1"),
-        *("-display", "none", "-serial", "stdio", "-monitor", "none", "-kernel", str(image)),
-        *("-drive", f"file={disk},format=raw,if=none,id=d0,cache=unsafe"),
-        *("-device", "virtio-blk-device,drive=d0,bus=virtio-mmio-bus.0"),
-        *("-global", f"virtio-mmio.force-legacy={'true' if transport == 'legacy' else 'false'}"),
-        *("-icount", "shift=0,sleep=off"),
-    ]
-
-
-def mps2(image: Path, disk: Path, transport: str) -> list[str]:
-    return [
-        *("qemu-system-arm", "-machine", "mps2-an385", "-display", "none", "-serial", "stdio", "-monitor", "none"),
-        *("-kernel", str(image), "-icount", "shift=6,sleep=off"),
-        *("-semihosting-config", f"enable=on,target=native,arg=firmware,arg={disk}"),
-    ]
-
-
-BOARDS = {"qemu-virt": virt, "mps2": mps2}
 on_every_board = pytest.mark.parametrize("board", list(BOARDS))
-
-
-@cache
-def board_prints(board: str, build: str, transport: str = "modern") -> str:
-    """Returns the output of the firmware; fails on another exit code than 0."""
-    image = REPOSITORY / "build" / board / f"firmware-{build}.elf"
-    with TemporaryDirectory() as directory:
-        disk = Path(directory) / "disk.img"
-        with disk.open("wb") as file:
-            file.truncate(DISK_BYTES)
-        command = BOARDS[board](image, disk, transport)
-        run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
-    assert run.returncode == 0, run.stdout + run.stderr
-    return run.stdout
 
 
 @cache
@@ -93,3 +54,12 @@ def test_counts_instructions_and_not_the_disks_waits(board: str) -> None:
 def test_the_readme_states_the_ram_of_the_boards(figure: str, stated: str) -> None:
     printed = [int(re.search(rf"^{figure} +(\d+)$", board_prints(board, "basic"), re.MULTILINE)[1]) for board in BOARDS]
     assert stated.format(*printed) in (REPOSITORY / "lunar/README.md").read_text()
+
+
+def test_the_guide_states_what_each_call_costs() -> None:
+    """Within 5 %, or one in the last digit: `python lunar/bench/call_table.py` writes the table."""
+    stated, measured = call_table.stated().splitlines(), call_table.measured().splitlines()
+    assert [row.split("|")[1] for row in stated] == [row.split("|")[1] for row in measured]
+    for is_stated, is_measured in zip(stated, measured, strict=True):
+        figures = [call_table.numbers(row.split("|", 2)[2]) for row in (is_stated, is_measured)]
+        assert figures[0] == pytest.approx(figures[1], rel=0.05, abs=0.1), is_measured

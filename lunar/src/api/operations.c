@@ -136,19 +136,32 @@ static LN_APART int repaired(const struct lunar_table* table, const struct lunar
 }
 #endif
 
-int lunar_insert(struct lunar_table* table, const struct lunar_value* values) {
-  LUNAR_ASSERT(table && values);
-  LN_TRY(ln_enter(table->db));
-  int error = ln_reclaim_some(table, ln_row_bytes(table, values));
-  struct ln_attempts attempts = {.freed = table->db->freed};
+/* Without a key: inserts the values. With one: sets a column of its row. */
+static LN_APART int change(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
+                           const struct lunar_value* values) {
+  return key ? update(table, key, column, values) : insert(table, values);
+}
+
+static int change_and_finish(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
+                             const struct lunar_value* values) {
+  struct lunar* db = table->db;
+  LN_TRY(ln_enter(db));
+  const uint32_t bytes = values->type >= LUNAR_TEXT ? values->bytes : 8;
+  int error = ln_reclaim_some(table, key ? bytes : ln_row_bytes(table, values));
+  struct ln_attempts attempts = {.freed = db->freed};
   if (!error) {
-    do error = insert(table, values);
-    while (ln_retry(table->db, &error, &attempts));
+    do error = change(table, key, column, values);
+    while (ln_retry(db, &error, &attempts));
   }
 #if LUNAR_WITH_REPAIR
-  if (table->ring && table->db->state == LN_READY) error = repaired(table, values, error);
+  if (!key && table->ring && db->state == LN_READY) error = repaired(table, values, error);
 #endif
-  return ln_finish_change(table->db, error);
+  return ln_finish_change(db, error);
+}
+
+int lunar_insert(struct lunar_table* table, const struct lunar_value* values) {
+  LUNAR_ASSERT(table && values);
+  return change_and_finish(table, NULL, 0, values);
 }
 
 int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* row, size_t row_bytes,
@@ -161,14 +174,7 @@ int lunar_get(struct lunar_table* table, const struct lunar_value* key, void* ro
 int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                  const struct lunar_value* value) {
   LUNAR_ASSERT(table && key && value);
-  LN_TRY(ln_enter(table->db));
-  int error = ln_reclaim_some(table, value->type >= LUNAR_TEXT ? value->bytes : 8);
-  struct ln_attempts attempts = {.freed = table->db->freed};
-  if (!error) {
-    do error = update(table, key, column, value);
-    while (ln_retry(table->db, &error, &attempts));
-  }
-  return ln_finish_change(table->db, error);
+  return change_and_finish(table, key, column, value);
 }
 
 int lunar_remove(struct lunar_table* table, const struct lunar_value* key) {

@@ -144,7 +144,7 @@ static int find_table(struct lunar* db, enum urgency urgency, struct lunar_table
 }
 
 /* 1: a table gave up a block, which is available from now on; 0: none has one to give up. */
-static int reclaim_block(struct lunar* db) {
+static LN_APART int reclaim_block(struct lunar* db) {
   struct lunar_table table;
   uint32_t bytes = 0;
   if (db->dense || db->unmovable || db->state != LN_READY) return 0;
