@@ -162,6 +162,7 @@ lunar_mutant_of(Progress a_flush_is_not_told device/device.c
 lunar_mutant_of(Progress a_stop_is_forgotten_at_the_next_read device/device.c
   "if (stops && db->checking) db->checking = LN_STOPPED;\n  if (db->checking == LN_STOPPED) error" "if (stops && db->checking) error")
 lunar_mutant_of(Progress a_stopped_handle_stays_so recovery/check.c "  db->checking = 0;\n" "")
+lunar_mutant_of(Progress a_check_has_few_frames recovery/check.c "    LN_TRY(ln_write_kept(db, db->frames, db->frame_count));\n" "")
 lunar_mutant_of(Progress every_call_can_be_stopped device/device.c "if (stops && db->checking)" "if (stops)")
 lunar_mutant_of(Progress a_checkpoint_is_stopped recovery/check.c "if (db->state == LN_IN_TXN) return LUNAR_E_TXN;"
   "db->checking = LN_CHECKING;")

@@ -128,6 +128,22 @@ TEST(Progress, comes_after_each_request_of_every_long_call) {
   }
 }
 
+// Pages that a checkpoint leaves in the buffer would take frames that the check needs.
+TEST(Progress, of_a_check_takes_about_as_many_requests_at_any_number_of_dirty_pages) {
+  Volume volume;
+  volume.fill(2000);
+  ASSERT_FALSE(testing::Test::HasFatalFailure());
+  std::uint64_t least = UINT64_MAX, most = 0;
+  for (std::int64_t key = 2000; key < 2040; ++key) {
+    ASSERT_EQ(volume.insert(key), 0);
+    const auto before = volume.requests;
+    lunar_findings found;
+    ASSERT_EQ(lunar_check(&volume.db, &found), 0);
+    least = std::min(least, volume.requests - before), most = std::max(most, volume.requests - before);
+  }
+  EXPECT_LE(most, least + least / 4);
+}
+
 TEST(Progress, comes_also_after_a_request_that_failed) {
   Volume volume;
   volume.fill(100);

@@ -641,7 +641,10 @@ static int log_check(struct check* check) {
 static int everything(struct check* check) {
   struct lunar* db = check->walk.db;
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
-  if (db->frames_dirty + FRAMES_CLEAN > ln_dirty_max(db)) LN_TRY(ln_checkpoint(db));
+  if (db->frames_dirty + FRAMES_CLEAN > ln_dirty_max(db)) {
+    LN_TRY(ln_checkpoint(db));
+    LN_TRY(ln_write_kept(db, db->frames, db->frame_count));
+  }
   db->checking = LN_CHECKING; /* from here on it only reads */
   LN_TRY(map_check(check));
   LN_TRY(tables_check(check));
