@@ -164,6 +164,11 @@ std::vector<Kind> kinds() {
                         : options.mode == LUNAR_MODE_DATA ? "truncations: data, secondary"
                                                           : "truncations: metadata",
                         options, 1));
+    options.truncations = false, options.compactions = true;
+    all.push_back(large(options.mode == LUNAR_MODE_FULL   ? "compaction: full, secondary"
+                        : options.mode == LUNAR_MODE_DATA ? "compaction: data, secondary"
+                                                          : "compaction: metadata",
+                        options, 2));
   }
   return all;
 }

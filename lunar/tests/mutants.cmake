@@ -268,6 +268,12 @@ lunar_every_cut_mutant(a_truncation_forgets_an_index tables/tables.c "LN_TRY(ln_
   "truncations")
 lunar_every_cut_mutant(a_truncation_is_not_repeated tables/redo.c "return ln_table_redo_truncate(db, record->table);" "return 0;"
   "truncations")
+lunar_every_cut_mutant(a_sparse_block_is_freed_before_its_rows_are_elsewhere api/reclaim.c
+  "return ln_row_store(&row, meta, &key);" "return ln_row_remove(table, meta, row.old);" "compaction")
+lunar_every_cut_mutant(a_sparse_block_is_written_before_its_rows_are_durable space/alloc.c "!stamped(db, e) &&" ""
+  "compaction")
+lunar_every_cut_mutant(a_reused_slot_has_no_image pages/log.c "kind == LN_BEFORE && f->flags & LN_LOGGED;"
+  "kind == LN_BEFORE ? f->flags & LN_LOGGED : f->kind == LN_DATA;" "compaction")
 lunar_mutant(torn_groups_made_whole recovery/recover.c "LN_TRY(ln_sectors_write(db, at, db->stage, 1));" ""
   --gtest_filter=CheckpointPowerCuts.*)
 

@@ -231,6 +231,7 @@ int World::step() {
     return error;
   }
   if (random(20) == 0) return toggle_other_table();
+  if (options_.compactions && random(6) == 0) return compaction();
   if (options_.spills_max != 0 && random(3) == 0) return long_transaction();
   if (options_.mode != LUNAR_MODE_NONE && random(12) == 0) return transaction();
   const int error = options_.statements && random(2) == 0 ? statement() : change_a_row();
@@ -291,7 +292,6 @@ int World::insert_rows() {
   return no_room(error) ? 0 : acknowledged(error, after);
 }
 
-// Changes the rows of a range of keys or, at times, those with a number through its index.
 int World::remove_all() {
   did = "truncation";
   State after = now;
@@ -300,8 +300,46 @@ int World::remove_all() {
   return no_room(error) ? 0 : acknowledged(error, after);
 }
 
+// Changes the first rows of those with some keys, which the statement looks up in their order.
+int World::limited() {
+  did = "statement with a limit";
+  const bool removes = random(2) == 0;
+  const std::int32_t number = random_number();
+  auto left = random(12);
+  std::string sql = removes ? "DELETE FROM rows" : "UPDATE rows SET \"number\" = ?";
+  std::vector<lunar_value> parameters;
+  if (!removes) parameters.push_back(number_value(number));
+  sql += " WHERE \"key\" IN (";
+  const std::string limit = std::to_string(left);
+  State after = now;
+  std::int64_t key = random(options_.keys / 2);
+  for (std::uint32_t i = 0; i < 16; ++i, key += 1 + random(8)) {
+    sql += i == 0 ? "?" : ", ?";
+    parameters.push_back(integer(key));
+    const auto found = after.find(key);
+    if (left == 0 || found == after.end()) continue;
+    --left;
+    if (removes) {
+      after.erase(found);
+      continue;
+    }
+    if (number_value(number).type != number_value(found->second.number).type) found->second.age = ++age_;
+    found->second.number = number;
+  }
+  const int error = run(sql + ") LIMIT " + limit, parameters);
+  return no_room(error) ? 0 : acknowledged(error, after);
+}
+
+int World::compaction() {
+  did = "compaction";
+  std::uint32_t moved = 0;
+  return acknowledged(lunar_compact(&db, 1 + random(40), &moved), now);
+}
+
+// Changes the rows of a range of keys or, at times, those with a number through its index.
 int World::statement() {
   if (options_.truncations && random(6) == 0) return remove_all();
+  if (options_.compactions && random(3) == 0) return limited();
   did = "statement";
   const std::uint32_t kind = random(10);
   if (kind < 3) return insert_rows();

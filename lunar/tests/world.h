@@ -49,6 +49,7 @@ struct Options {
   std::uint32_t spills_max = 0;  // not 0: a third of the steps are transactions of 2 to this many spills
   bool statements = false;       // half of the steps are SQL statements that change many rows
   bool truncations = false;      // and some of these remove all rows
+  bool compactions = false;      // some have a LIMIT, and a sixth of the steps moves rows out of sparse blocks
 };
 
 struct Setting {
@@ -110,6 +111,8 @@ class World {
   int transaction_while(const std::function<bool()>& goes_on);
   int statement();
   int remove_all();
+  int limited();
+  int compaction();
   int run(const std::string& sql, const std::vector<lunar_value>& parameters);
   int insert_rows();
   void insert_first_rows();
