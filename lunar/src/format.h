@@ -133,6 +133,7 @@ enum {
   LN_META_SERIAL = 44,
   LN_META_RING_LIMIT = 48,
   LN_META_RING = 56,    /* and LN_INDEXED, LN_SUMMED */
+  LN_META_LATER = 57,   /* not 0: rows or entries have what a later version added; this one refuses the table */
   LN_META_DEAD = 60,    /* in all blocks, in units of 4 bytes */
   LN_META_BUCKETS = 68, /* hash index */
   LN_META_SPLIT = 72,   /* the page up to which the last bucket has been split; LN_NONE: wholly */
@@ -261,7 +262,8 @@ LN_FOLLOWS(LN_META_LISTS, LN_META_SECTORS, 4);
 LN_FOLLOWS(LN_META_SERIAL, LN_META_LISTS, 4 * LN_LISTS);
 LN_FOLLOWS(LN_META_RING_LIMIT, LN_META_SERIAL, 4);
 LN_FOLLOWS(LN_META_RING, LN_META_RING_LIMIT, 8);
-LN_FOLLOWS(LN_META_DEAD, LN_META_RING, 4);
+LN_FOLLOWS(LN_META_LATER, LN_META_RING, 1);
+LN_FOLLOWS(LN_META_DEAD, LN_META_LATER, 3);
 LN_FOLLOWS(LN_META_BUCKETS, LN_META_DEAD, 8);
 LN_FOLLOWS(LN_META_SPLIT, LN_META_BUCKETS, 4);
 LN_FOLLOWS(LN_META_SEGMENTS, LN_META_SPLIT, 4);

@@ -48,6 +48,7 @@ static int index_read(const struct lunar_table* table, uint16_t number, struct i
   ln_put(page);
   index->kind = m[LN_META_INDEX];
   index->column = m[LN_META_KEY];
+  if (m[LN_META_LATER]) return LUNAR_E_UNSUPPORTED;
   return m[LN_META_COLUMNS] == 0 && ln_get32(m + LN_META_CREATION) && ln_get16(m + LN_META_TABLE) == table->number &&
                  index->column < table->column_count && kind_known(index->kind)
              ? 0

@@ -106,7 +106,9 @@ int ln_table_load(struct lunar* db, uint16_t number, struct lunar_table* table) 
                                 .index = m[LN_META_INDEX],
                                 .ring = m[LN_META_RING] & LN_RING_OF,
                                 .checksum = (m[LN_META_RING] & LN_SUMMED) != 0};
+  const int later = m[LN_META_LATER];
   ln_put(frame);
+  if (later) return LUNAR_E_UNSUPPORTED;
   if (!index_known(table->index)) return table->index == LUNAR_INDEX_TREE ? LUNAR_E_UNSUPPORTED : LUNAR_E_CORRUPT;
   if (table->ring && (!LUNAR_WITH_RING || table->ring & LN_INDEXED)) return LUNAR_E_UNSUPPORTED;
   if (table->checksum && !LUNAR_WITH_CHECKSUM) return LUNAR_E_UNSUPPORTED;
