@@ -705,8 +705,8 @@ struct lunar_sql_message {
   uint32_t position; /* of token in the text that was prepared, in bytes; 0 for an error in a row */
 };
 
-/* Compiles the first statement of sql (sql_bytes) into memory, which belongs to the statement until lunar_finalize. The
- * text may be discarded.
+/* Compiles the first statement of sql (sql_bytes; a final zero may be counted) into memory, which belongs to the
+ * statement until lunar_finalize. The text may be discarded.
  * - *statement: NULL if the text has only space and comments, or if the memory is too small for anything. After another
  *   error it serves for lunar_sql_error only. Every function of SQL accepts a statement that is NULL or was not
  *   prepared, and returns E_INVALID, 0 or NULL.

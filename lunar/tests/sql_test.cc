@@ -339,6 +339,29 @@ TEST_F(Sql, an_error_names_the_token_and_its_position) {
             "error: a column outside an aggregate must be the GROUP BY column: id @ 7");
 }
 
+TEST_F(Sql, words_of_other_databases_are_not_taken_for_columns) {
+  const auto refused = [](const std::string& word, int at) {
+    return "error: not expected here, or not in lunar's SQL: " + word + " @ " + std::to_string(at);
+  };
+  for (const std::string rest : {"DISTINCT id", "ALL id", "CASE id WHEN 1 THEN 2 END", "CASE WHEN id THEN 2 END",
+                                 "CAST(id AS TEXT)", "ABS(id)", "coalesce(id, 1)", "EXISTS (id)", "readings.id"})
+    EXPECT_EQ(result("SELECT " + rest + " FROM readings"), refused(rest.substr(0, rest.find_first_of(" (.")), 7));
+  EXPECT_EQ(result("SELECT COUNT(DISTINCT id) FROM readings"), refused("DISTINCT", 13));
+  EXPECT_EQ(result("SELECT id FROM readings WHERE round(id) = 1"), refused("round", 30));
+  EXPECT_EQ(result("SELECT id FROM readings ORDER BY wheat DESC"),
+            "error: the table has no column of this name: wheat @ 33");
+}
+
+TEST_F(Sql, the_final_zero_of_a_text_may_be_counted) {
+  const std::string text = "SELECT COUNT(*) FROM readings";
+  for (const std::string end : {"", ";", "; ", " -- a comment\n"}) {
+    const std::string counted = text + end + std::string(1, '\0');
+    EXPECT_EQ(result(counted), result(text)) << end;
+  }
+  EXPECT_NE(result(text + std::string("\0 WHERE id = 1", 14)), result(text)) << "only the last byte may be one";
+  EXPECT_EQ(result(std::string(1, '\0')), "");
+}
+
 TEST_F(Sql, tables_with_rings_are_created_and_dropped) {
   ASSERT_EQ(database.all("CREATE TABLE log (at BIGINT PRIMARY KEY, v REAL NOT NULL) RING ROWS 3;"
                          "INSERT INTO log VALUES (1, 1), (2, 2), (3, 3), (4, 4);"

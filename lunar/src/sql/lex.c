@@ -71,7 +71,7 @@ void ln_sql_next(struct ln_token* token, const char* end) {
   const int blob = upper(c) == 'X' && second == '\'';
   uint8_t kind = (uint8_t)c;
   token->text = from;
-  if (from == end) {
+  if (!c && p >= end) { /* a final zero counts as the end */
     p = from;
     kind = LN_T_END;
   } else if (blob || c == '\'' || c == '"' || c == '`') {

@@ -128,7 +128,11 @@ static uint8_t column(struct parser* p) {
   for (int exact = 1; exact >= 0; exact--)
     for (uint8_t i = 0; i < s->table.column_count; i++)
       if (ln_sql_same(wanted, (uint32_t)strlen(wanted), s->columns[i].name, exact)) return i;
-  wrong(p, at, LN_C_COLUMN);
+  /* What stands before a name, a value or a parenthesis is a word or function of other SQL. */
+  const uint8_t kind = p->token.kind;
+  const int is_other = kind == '(' || kind == LN_T_NAME || kind == LN_T_QUOTED || kind == LN_T_NUMBER ||
+                       kind == LN_T_STRING || (kind == LN_T_BAD && *p->token.text == '.');
+  wrong(p, at, is_other ? LN_C_UNEXPECTED : LN_C_COLUMN);
   return 0;
 }
 
