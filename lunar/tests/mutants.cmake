@@ -210,6 +210,7 @@ lunar_growth_mutant(a_missing_run_is_searched_again space/alloc.c "db->run_missi
 lunar_growth_mutant(all_volumes_hash_alike index/hash.c "(key + db->geometry.volume)" "((void)db, key)" *chosen_to_collide*)
 lunar_growth_mutant(a_page_keeps_each_key_whole index/tree.c "    prefix = longest_prefix(page, key);" "    (void)longest_prefix;" *begin_alike*)
 lunar_mutant_of(Trees a_cursor_goes_on_in_a_block_that_is_gone api/cursor.c "if (used <= 0) return used;" "(void)used;" --gtest_filter=*Cursors*)
+lunar_growth_mutant(slots_are_searched_from_the_first space/blocks.c "from = ln_get16(frame->bytes + LN_BLOCK_FROM)" "from = 0" Slots*)
 lunar_growth_mutant(a_cursor_walks_to_its_next_block api/cursor.c "there = is_block(c, c->next, &block);" "there = 0;" Cursor*)
 
 # The space of deleted rows.
