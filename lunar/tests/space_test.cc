@@ -323,6 +323,23 @@ TEST(FullDevices, are_emptied_and_filled_again) {
         }
 }
 
+TEST(FullDevices, with_secondary_indexes_are_emptied_too) {
+  for (const lunar_mode mode :
+       {LUNAR_MODE_NONE, LUNAR_MODE_DISORDER, LUNAR_MODE_METADATA, LUNAR_MODE_DATA, LUNAR_MODE_FULL})
+    for (const std::uint32_t log_bytes : {0U, 160U * 512}) {
+      Table t(2048, LUNAR_BUFFER_BYTES_MIN(512), mode, LUNAR_INDEX_HASH, log_bytes);
+      ASSERT_EQ(lunar_index_create(&t.db, "t", "by content", 1, LUNAR_INDEX_TREE), 0);
+      ASSERT_EQ(lunar_index_create(&t.db, "t", "by hash", 1, LUNAR_INDEX_HASH), 0);
+      for (int round = 0; round < 2; ++round) {
+        std::int64_t key = 0;
+        while (t.insert(key, 100) == 0) ++key;
+        ASSERT_GT(key, 100);
+        ASSERT_EQ(lunar_truncate(&t.table), 0) << "mode " << mode;
+        ASSERT_TRUE(t.sound());
+      }
+    }
+}
+
 TEST(Truncation, also_empties_the_indexes_and_can_be_undone) {
   Table t(4096, 16384, LUNAR_MODE_DATA, LUNAR_INDEX_HASH, 128 * 1024);
   for (std::int64_t key = 0; key < rows; ++key) ASSERT_EQ(t.insert(key, 20), 0);
