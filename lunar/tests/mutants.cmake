@@ -265,6 +265,9 @@ lunar_every_cut_mutant(checkpoint_before_its_images pages/log.c
 # Of the cuts during a recovery, one in 50,000 reveals this mutant: the seed is that of a world that has one.
 lunar_mutant_of(EveryCut lost_groups_before_those_of_a_recovery recovery/recover.c
   "(beyond && next.epoch" "(beyond < 0 && next.epoch" 10000 1000023 "recoveries: data")
+# One in 200,000: a recovery without room in the log.
+lunar_mutant_of(EveryCut recoveries_log_what_they_write_behind_all_rows tables/redo.c
+  "LN_TRY(ready_sectors(db, r, row_bytes));" "(void)ready_sectors;" 10000 27009006 "SQL: full, 8 MB")
 lunar_every_cut_mutant(a_truncation_forgets_an_index tables/tables.c "LN_TRY(ln_secondary_each(db, number, clear_index));" ""
   "truncations")
 lunar_every_cut_mutant(a_truncation_is_not_repeated tables/redo.c "return ln_table_redo_truncate(db, record->table);" "return 0;"
