@@ -6,7 +6,9 @@
  * it at the cost of the index.
  *
  * A sector of rows that is read once goes first, from the frame that the hand stands at. Recovery and check come back
- * to such sectors a little later: for them the hand goes on.
+ * to such sectors a little later: for them the hand goes on. Recovery keeps sectors without an image in place (FRESH)
+ * as long as it can: with the frame it would forget that they need none, and the log has no room for more images than
+ * the operations needed.
  *
  * frames[h].first begins the chain of frames whose sectors have hash h. 0xffff ends a chain.
  */
@@ -45,7 +47,9 @@ struct lunar_frame* ln_buffer_oldest(struct lunar* db) {
   LUNAR_ASSERT(db->frame_count > 0 && db->clock < db->frame_count);
   for (uint32_t steps = 0; steps < (CHANCES + 2u) * db->frame_count; steps++) {
     struct lunar_frame* f = &db->frames[db->clock];
-    const int clean = !f->pins && !(f->flags & LN_DIRTY), goes = clean && f->used <= (f->kind == LN_DATA ? CHANCES : 0);
+    const int stays = db->redoing && f->flags & LN_FRESH && steps < 2u * db->frame_count;
+    const int clean = !f->pins && !(f->flags & LN_DIRTY) && !stays,
+              goes = clean && f->used <= (f->kind == LN_DATA ? CHANCES : 0);
     if (!goes || db->redoing || db->checking)
       db->clock = (uint16_t)(db->clock + 1) < db->frame_count ? (uint16_t)(db->clock + 1) : 0;
     if (goes) return f;
