@@ -40,7 +40,7 @@ static int is_place(void* context, struct ln_place place) {
 }
 
 int ln_index_has(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place place) {
-  struct ln_place found;
+  struct ln_place found = {LN_NONE, 0};
   LN_TRY(ln_index_find(db, meta, key, is_place, &place, &found));
   return is_place(&place, found) ? 0 : LUNAR_E_NOT_FOUND;
 }
