@@ -542,12 +542,15 @@ void rows_move() {
   lunar_cursor cursor;
   ASSERT_EQ(lunar_cursor_open(&cursor, &world.table, nullptr, nullptr, 0), 0);
   ASSERT_EQ(lunar_cursor_next(&cursor, row, sizeof row, values), 0);
+  const Prepared select(world.db, "SELECT * FROM rows");
+  ASSERT_EQ(lunar_step(select.statement), LUNAR_ROW);
   for (std::int64_t key = 0; key < 3000; key += 2) {
     const lunar_value k = integer(key);
     ASSERT_EQ(lunar_remove(&world.table, &k), 0);
   }
   for (std::int64_t key = 10'000; insert(world, key, large) == 0; ++key) continue;
   PROVOKE(LUNAR_E_MOVED, lunar_cursor_next, &cursor, row, sizeof row, values);
+  PROVOKE(LUNAR_E_MOVED, lunar_step, select.statement);
 }
 
 // A row whose key does not fit into the tree is not inserted in part, even in a mode without rollback.

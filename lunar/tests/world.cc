@@ -138,7 +138,8 @@ int World::update_text(std::int64_t key, const std::string& text) {
 }
 
 bool World::no_room(int error) {
-  full_ = error == LUNAR_E_FULL || error == LUNAR_E_TXN_FULL;
+  // E_MOVED: on a nearly full device a statement makes room while it scans.
+  full_ = error == LUNAR_E_FULL || error == LUNAR_E_TXN_FULL || error == LUNAR_E_MOVED;
   return full_;
 }
 
