@@ -739,8 +739,8 @@ enum { LUNAR_DONE = 0, LUNAR_ROW = 1 };
  * Inside a transaction an error after the statement's first change loses the transaction (see lunar_begin).
  * E_INVALID (a value that its column or place cannot have: lunar_sql_error says which), E_EXISTS, E_NO_TABLE, E_SCHEMA,
  * E_BUFFER (a row, or a key to be sorted, is larger than the memory), E_UNSUPPORTED (in mode none: BEGIN; indexes in a
- * build without them), E_TOO_LARGE, E_FULL, E_MOVED (on a nearly full device rows were moved that it had not read: run it
- * again), E_TABLES, E_TXN, E_TXN_FULL. */
+ * build without them), E_TOO_LARGE, E_FULL, E_MOVED (on a nearly full device rows were moved that it had not read: run
+ * it again), E_TABLES, E_TXN, E_TXN_FULL. */
 LUNAR_MUST_CHECK int lunar_step(struct lunar_statement* statement);
 uint64_t lunar_changes(const struct lunar_statement* statement); /* rows that its last run inserted, changed, removed */
 
