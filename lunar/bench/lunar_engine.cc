@@ -30,6 +30,14 @@ lunar_mode mode_of(const std::string& name) {
   return found->second;
 }
 
+lunar_index index_of(const std::string& name) { return name == "tree" ? LUNAR_INDEX_TREE : LUNAR_INDEX_HASH; }
+
+lunar_value integer(std::int64_t integer) {
+  lunar_value value{};
+  value.type = LUNAR_INT64, value.as.integer = integer;
+  return value;
+}
+
 class Lunar : public Engine {
  public:
   explicit Lunar(const EngineOptions& options)
@@ -64,12 +72,15 @@ class Lunar : public Engine {
     must(lunar_format(&config_), "format");
     mount(options_.mode);
     lunar_schema schema{};
-    schema.column_count = static_cast<std::uint8_t>(shape.columns + 1);
+    schema.column_count = static_cast<std::uint8_t>(shape.number(shape.columns));
+    schema.index = static_cast<std::uint8_t>(index_of(options_.index));
     std::strcpy(schema.columns[0].name, "key");
     schema.columns[0].type = LUNAR_INT64;
-    for (int i = 1; i <= shape.columns; ++i) {
-      std::snprintf(schema.columns[i].name, sizeof schema.columns[i].name, "c%d", i);
-      schema.columns[i].type = LUNAR_TEXT;
+    if (shape.integer) std::strcpy(schema.columns[1].name, "number"), schema.columns[1].type = LUNAR_INT64;
+    for (int i = 0; i < shape.columns; ++i) {
+      auto& column = schema.columns[shape.number(i)];
+      std::snprintf(column.name, sizeof column.name, "c%d", i + 1);
+      column.type = LUNAR_TEXT;
     }
     must(lunar_table_create(&db_, "rows", &schema), "create");
     open_table();
@@ -84,32 +95,75 @@ class Lunar : public Engine {
 
   void load(std::int64_t from, std::int64_t to, const std::function<const char*()>& row) override {
     remount(options_.load_mode);
-    for (auto key = from; key < to; ++key) insert(key, row());
+    for (auto key = from; key < to; ++key) insert(key * shape_.key_step, row());
     remount(options_.mode);
   }
 
   void insert(std::int64_t key, const char* row) override {
-    values_[0].type = LUNAR_INT64, values_[0].as.integer = key;
-    for (int i = 1; i <= shape_.columns; ++i) {
-      values_[i].type = LUNAR_TEXT, values_[i].bytes = static_cast<std::uint32_t>(shape_.column_bytes);
-      values_[i].as.data = row + static_cast<std::ptrdiff_t>(i - 1) * shape_.column_bytes;
+    values_[0] = integer(key);
+    if (shape_.integer) values_[1] = integer(integer_of(row));
+    for (int i = 0; i < shape_.columns; ++i) {
+      auto& value = values_[shape_.number(i)];
+      value.type = LUNAR_TEXT, value.bytes = static_cast<std::uint32_t>(shape_.column_bytes);
+      value.as.data = row + shape_.begin(i);
     }
     must(lunar_insert(&table_, values_), "insert");
   }
 
   void update(std::int64_t key, int column, const char* bytes) override {
-    lunar_value k{}, v{};
-    k.type = LUNAR_INT64, k.as.integer = key;
+    const lunar_value k = integer(key);
+    lunar_value v{};
     v.type = LUNAR_TEXT, v.bytes = static_cast<std::uint32_t>(shape_.column_bytes), v.as.data = bytes;
-    must(lunar_update(&table_, &k, static_cast<std::uint8_t>(column + 1), &v), "update");
+    must(lunar_update(&table_, &k, static_cast<std::uint8_t>(shape_.number(column)), &v), "update");
   }
 
   void read(std::int64_t key) override {
-    lunar_value k{};
-    k.type = LUNAR_INT64, k.as.integer = key;
+    const lunar_value k = integer(key);
     must(lunar_get(&table_, &k, row_.data(), row_.size(), values_), "get");
   }
 
+  void remove(std::int64_t key) override {
+    const lunar_value k = integer(key);
+    must(lunar_remove(&table_, &k), "remove");
+  }
+
+  void remove_from(std::int64_t key) override {
+    remount(options_.load_mode);
+    each_row([&] {
+      if (values_[0].as.integer >= key) must(lunar_remove(&table_, &values_[0]), "remove");
+    });
+    remount(options_.mode);
+  }
+
+  std::int64_t scan() override {
+    std::int64_t rows = 0;
+    each_row([&] { ++rows; });
+    return rows;
+  }
+
+  void check() override {
+    lunar_findings found{};
+    must(lunar_check(&db_, &found), "check");
+  }
+
+  void create_index() override {
+    must(lunar_index_create(&db_, "rows", "by number", 1, static_cast<std::uint8_t>(index_of(options_.index))),
+         "index");
+  }
+  void drop_index() override { must(lunar_index_drop(&db_, "by number"), "drop of the index"); }
+
+  void resize(int column_bytes) override {
+    shape_.column_bytes = column_bytes;
+    shaped(shape_);
+  }
+
+  Room room() override {
+    lunar_statistics stat{};
+    must(lunar_stat(&db_, &stat), "stat");
+    return {std::uint64_t{stat.chunks_used} * stat.chunk_bytes, stat.data_bytes};
+  }
+
+  void cut() override {}
   void sync() override { must(lunar_sync(&db_), "sync"); }
 
   void close() override {
@@ -136,7 +190,16 @@ class Lunar : public Engine {
  private:
   void shaped(const Shape& shape) {
     shape_ = shape;
-    row_.resize(shape.row_bytes() + 64 + 4 * static_cast<std::size_t>(shape.columns));
+    row_.resize(shape.row_bytes() + 80 + 4 * static_cast<std::size_t>(shape.columns));
+  }
+
+  template <class Row>
+  void each_row(Row row) {
+    lunar_cursor cursor;
+    must(lunar_cursor_open(&cursor, &table_, nullptr, nullptr, 0), "cursor");
+    int error = 0;
+    while ((error = lunar_cursor_next(&cursor, row_.data(), row_.size(), values_)) == 0) row();
+    if (error != LUNAR_E_NOT_FOUND) must(error, "next");
   }
 
   void open_card() {

@@ -1,7 +1,6 @@
 #include "measure.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +9,7 @@
 #include <random>
 
 #include "key_chooser.h"
+#include "process.h"
 
 namespace lunar_bench {
 namespace {
@@ -36,30 +36,11 @@ BlockCounters block_counters(const Work& work) {
   return {field[0], field[2], field[4], field[6], field[15]};
 }
 
-// Bytes that the process gave to write calls: proc(5), wchar.
-std::uint64_t bytes_written_by_calls() {
-  std::ifstream file("/proc/self/io");
-  std::string name;
-  for (std::uint64_t value; file >> name >> value;) {
-    if (name == "wchar:") return value;
-  }
-  throw BenchError("/proc/self/io: cannot be read");
-}
-
 void mark(const Work& work, const char* text) {
   if (work.marker.empty()) return;
   std::ofstream file(work.marker);
   file << text << std::flush;
   if (!file) throw BenchError(work.marker + ": cannot be written");
-}
-
-double cpu_s() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -115,7 +96,7 @@ nlohmann::json phase(Engine& engine, const Work& work, std::int64_t rows, double
   const auto blocks = block_counters(work);
   mark(work, "lunar-bench begin");
   const auto own = engine.own_counts();
-  const auto calls = bytes_written_by_calls();
+  const auto calls = calls_of_process();
   const double cpu = cpu_s();
   const auto start = Clock::now();
   const auto payload = run(engine, work, rows, skew, row, random);
@@ -123,7 +104,7 @@ nlohmann::json phase(Engine& engine, const Work& work, std::int64_t rows, double
   const auto own_end = engine.own_counts();
   mark(work, "lunar-bench acknowledged");
   if (last) engine.close();
-  const auto calls_end = bytes_written_by_calls();
+  const auto calls_end = calls_of_process();
   const auto blocks_end = block_counters(work);
   mark(work, "lunar-bench end");
   const double seconds_at_rest = since(start), cpu_at_rest = cpu_s();
@@ -136,7 +117,7 @@ nlohmann::json phase(Engine& engine, const Work& work, std::int64_t rows, double
           {"cpu_s", cpu_end - cpu},
           {"seconds_at_rest", seconds_at_rest},
           {"cpu_at_rest_s", cpu_at_rest - cpu},
-          {"bytes_written_by_calls", calls_end - calls},
+          {"bytes_written_by_calls", calls_end.bytes_written - calls.bytes_written},
           {"zones", engine.zones()},
           {"block",
            {{"reads", blocks_end.reads - blocks.reads},
