@@ -17,12 +17,14 @@ from types import FrameType
 from typing import Any
 
 from contest import Bench
+from growth import growth
 from layers import layers
 from loops import BenchError, Loops
 from sections import SECTIONS, Plan, Section
+from space import space
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ALL_SECTIONS = SECTIONS | {"layers": layers}
+ALL_SECTIONS = SECTIONS | {"layers": layers, "growth": growth, "space": space}
 
 
 def note(text: str) -> None:

@@ -8,7 +8,10 @@
 #include "calls.h"
 #include "card_replay.h"
 #include "fragmentation.h"
+#include "growth.h"
+#include "limits.h"
 #include "measure.h"
+#include "space.h"
 #include "wear.h"
 
 namespace lunar_bench {
@@ -20,16 +23,18 @@ struct Options {
   Aging aging;
   Logging logging;
   Calling calling;
+  Growing growing;
+  Changing changing;
+  std::uint32_t megabytes = 64;    // refused
+  std::size_t idle_buffer = 4096;  // idle
   std::string trace;
 };
 
-void add_run(CLI::App& app, Options& options) {
-  auto* run = app.add_subcommand("run", "a workload on an engine");
-  auto& e = options.engine;
-  auto& w = options.work;
+void add_engine(CLI::App* run, EngineOptions& e) {
   run->add_option("--engine", e.engine)->required()->check(CLI::IsMember({"lunar", "sqlite", "lmdb", "raw"}));
   run->add_option("--path", e.path, "device (lunar, raw; without it lunar runs on the simulated card) or folder");
   run->add_option("--mode", e.mode, "lunar: none, disorder, metadata, data, full");
+  run->add_option("--index", e.index, "lunar: hash, tree")->check(CLI::IsMember({"hash", "tree"}));
   run->add_option("--load-mode", e.load_mode, "lunar: mode in which rows are loaded");
   run->add_option("--buffer-bytes", e.buffer_bytes, "lunar: RAM; sqlite: cache");
   run->add_option("--query-cache-bytes", e.query_cache_bytes, "lunar: RAM for rows read by their keys");
@@ -39,7 +44,14 @@ void add_run(CLI::App& app, Options& options) {
   run->add_flag("--direct", e.direct, "sqlite: past the kernel's page cache, not through it");
   run->add_option("--journal", e.journal, "sqlite");
   run->add_option("--synchronous", e.synchronous, "sqlite");
+  run->add_option("--auto-vacuum", e.auto_vacuum, "sqlite")->check(CLI::IsMember({"none", "full", "incremental"}));
   run->add_option("--raw-writes", e.raw_writes)->check(CLI::Range(1, 2));
+}
+
+void add_run(CLI::App& app, Options& options) {
+  auto* run = app.add_subcommand("run", "a workload on an engine");
+  add_engine(run, options.engine);
+  auto& w = options.work;
   run->add_option("--work", w.kind)->check(CLI::IsMember({"insert", "update"}));
   run->add_option("--columns", w.shape.columns)->check(CLI::Range(1, 15));
   run->add_option("--column-bytes", w.shape.column_bytes)->check(CLI::Range(1, 60000));
@@ -56,16 +68,41 @@ void add_run(CLI::App& app, Options& options) {
   run->add_option("--marker", w.marker, "a trace_marker of Linux's tracing");
 }
 
+void add_growth(CLI::App& app, Options& options) {
+  auto* grow = app.add_subcommand("grow", "operations on a table of a given size");
+  add_engine(grow, options.engine);
+  grow->add_option("--rows", options.growing.rows)->check(CLI::Range(100, 1'000'000'000));
+  grow->add_option("--calls", options.growing.calls)->check(CLI::PositiveNumber);
+  auto* refused = app.add_subcommand("refused", "insertions that a full volume refuses");
+  refused->add_option("--megabytes", options.megabytes)->check(CLI::Range(1, 4096));
+  auto* idle = app.add_subcommand("idle", "lunar_sync when nothing has changed");
+  idle->add_option("--buffer-bytes", options.idle_buffer)->check(CLI::Range(4096, 1 << 26));
+  auto* change = app.add_subcommand("change", "the room of a table while its rows change their sizes");
+  add_engine(change, options.engine);
+  change->add_option("--rows", options.changing.rows)->check(CLI::PositiveNumber);
+  change->add_option("--operations", options.changing.operations)->check(CLI::PositiveNumber);
+  change->add_option("--live", options.changing.live, "lunar")->check(CLI::Range(0.1, 0.9));
+}
+
+std::unique_ptr<Engine> open_engine(const EngineOptions& options) {
+  using Open = std::unique_ptr<Engine> (*)(const EngineOptions&);
+  static const std::map<std::string, Open> engines{
+      {"lunar", open_lunar}, {"sqlite", open_sqlite}, {"lmdb", open_lmdb}, {"raw", open_raw}};
+  return engines.at(options.engine)(options);
+}
+
 nlohmann::json result(const CLI::App& app, const Options& options) {
   if (app.got_subcommand("replay")) return replay(options.trace);
   if (app.got_subcommand("age")) return age(options.aging);
   if (app.got_subcommand("calls")) return calls(options.calling);
   if (app.got_subcommand("wear")) return wear(options.logging);
-  using Open = std::unique_ptr<Engine> (*)(const EngineOptions&);
-  static const std::map<std::string, Open> engines{
-      {"lunar", open_lunar}, {"sqlite", open_sqlite}, {"lmdb", open_lmdb}, {"raw", open_raw}};
-  const auto engine = engines.at(options.engine.engine)(options.engine);
-  return measure(*engine, options.work);
+  if (app.got_subcommand("refused")) return refused(options.megabytes);
+  if (app.got_subcommand("idle")) return idle(options.idle_buffer);
+  auto engine_options = options.engine;
+  if (app.got_subcommand("grow")) return grow(options.growing, [&] { return open_engine(engine_options); });
+  if (app.got_subcommand("change")) engine_options.card_bytes = device_bytes(options.changing);
+  const auto engine = open_engine(engine_options);
+  return app.got_subcommand("change") ? change(*engine, options.changing) : measure(*engine, options.work);
 }
 
 }  // namespace
@@ -76,6 +113,7 @@ int main(int argc, char** argv) {
   CLI::App app("One measurement of lunar or a peer, as JSON");
   app.require_subcommand(1);
   lunar_bench::add_run(app, options);
+  lunar_bench::add_growth(app, options);
   auto* age = app.add_subcommand("age", "fragmentation after tables came and went");
   age->add_option("--volume-bytes", options.aging.volume_bytes);
   age->add_option("--written-bytes", options.aging.written_bytes);
