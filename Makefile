@@ -183,7 +183,7 @@ bench-exec: setup-dev build ## the bars of `edgejoule exec`, hyperfine in altern
 	@tools/packages exec
 	$(PYTHON) lab/bench/exec_bars.py $(if $(ONLY),--only $(ONLY)) $(if $(JSON),--json $(JSON))
 
-bench-lunar: setup-dev build/build.ninja ## lunar by its own API on loop devices, the card model, layers (root); QUICK=1: a minute; JSON=FILE; ONLY=SECTION
+bench-lunar: setup-dev build/build.ninja ## lunar by its own API on loop devices, the card model, layers (root); QUICK=1: three minutes; JSON=FILE; ONLY=SECTION
 	@cmake --build --preset release -j $(JOBS) --target lunar-bench
 	$(SUDO) $(PYTHON) lunar/bench/bench.py $(if $(QUICK),--quick) $(foreach section,$(ONLY),--only $(section)) $(if $(JSON),--json $(JSON))
 

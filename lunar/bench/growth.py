@@ -34,7 +34,7 @@ STEPS = {
     "mount": "mount",
     "mount after a cut": "mount after a cut",
 }
-Steps = dict[str, dict[str, float]]  # of one engine and size
+Steps = dict[str, dict[str, Any]]  # of one engine and size
 
 
 @contextmanager
@@ -59,19 +59,19 @@ def grow(bench: Bench, options: Sequence[str], rows: int) -> Steps:
         return steps
 
 
-def cpu(step: dict[str, float]) -> float:
+def cpu(step: dict[str, Any]) -> float:
     """Microseconds of the processor, kernel included, for each operation."""
-    return step["cpu_s"] / step["operations"] * 1e6
+    return math.nan if "refused" in step else float(step["cpu_s"] / step["operations"] * 1e6)
 
 
-def requests(step: dict[str, float]) -> float:
+def requests(step: dict[str, Any]) -> float:
     """Read and write calls of the process for each operation."""
-    return (step["reads"] + step["writes"]) / step["operations"]
+    return math.nan if "refused" in step else float((step["reads"] + step["writes"]) / step["operations"])
 
 
 def exponent(sizes: Sequence[int], figures: Sequence[float]) -> float:
-    """The slope of log(figure) over log(rows), by least squares; NaN where a figure is 0."""
-    if min(figures) <= 0 or len(sizes) < 2:
+    """The slope of log(figure) over log(rows), by least squares; NaN where a figure is 0 or missing."""
+    if len(sizes) < 2 or not all(figure > 0 for figure in figures):
         return math.nan
     x, y = [math.log(size) for size in sizes], [math.log(figure) for figure in figures]
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
@@ -79,10 +79,15 @@ def exponent(sizes: Sequence[int], figures: Sequence[float]) -> float:
     return above / sum((a - mean_x) ** 2 for a in x)
 
 
+def number(figure: float) -> str:
+    """With two digits where they say something."""
+    return "refused" if math.isnan(figure) else f"{figure:.{0 if figure >= 100 else 2}f}"
+
+
 def cells(sizes: Sequence[int], figures: Sequence[float]) -> str:
     """The figure at each size and the exponent."""
     slope = exponent(sizes, figures)
-    numbers = "".join(f"{figure:9.{0 if figure >= 100 else 2}f}" for figure in figures)
+    numbers = "".join(f"{number(figure):>9}" for figure in figures)
     return f"{numbers}{'-' if math.isnan(slope) else f'{slope:.2f}':>8}"
 
 
@@ -114,6 +119,10 @@ def growth(bench: Bench, plan: Plan, sizes: Sequence[int] = ()) -> Section:
         "Slope: of log(figure) over log(rows). Requests: read and write calls (/proc/self/io), without flushes; LMDB",
         "reads through its map, without calls.",
     ]
+    for name, of in by_engine.items():
+        for rows, steps in zip(sizes, of, strict=True):
+            if why := steps["create index"].get("refused"):
+                section.lines.append(f"{name}, CREATE INDEX on {rows} rows: {why}")
     section.data = {name: dict(zip(map(str, sizes), of, strict=True)) for name, of in by_engine.items()}
     section.bars = [*table_bars(sizes, by_engine), *lunar_bars(bench, plan, section)]
     return section
