@@ -394,6 +394,41 @@ TEST(LargeDevices, are_formatted_filled_to_their_end_and_checked) {
   }
 }
 
+// Where the distance in bytes had 32 bits, rows 4 GiB behind the group that is being collected were read from it.
+TEST(LargeDevices, keep_rows_4_GiB_behind_the_log_apart_from_it) {
+  Sparse device(1U << 24);
+  ASSERT_TRUE(device.there());
+  ASSERT_EQ(lunar_format(&device.config), 0);
+  lunar db{};
+  ASSERT_EQ(lunar_mount(&db, &device.config), 0);
+  db.chunk_hint = ((1U << 23) - db.geometry.log_sectors) / db.geometry.chunk_sectors;
+  for (auto& hint : db.class_hint) hint = db.chunk_hint;
+  lunar_schema schema{};
+  schema.column_count = 2, schema.index = LUNAR_INDEX_TREE;
+  std::strcpy(schema.columns[0].name, "key"), schema.columns[0].type = LUNAR_INT64;
+  std::strcpy(schema.columns[1].name, "content"), schema.columns[1].type = LUNAR_TEXT;
+  lunar_table table{};
+  ASSERT_EQ(lunar_table_create(&db, "t", &schema), 0);
+  ASSERT_EQ(lunar_table_open(&db, "t", &table), 0);
+  const std::string content(508, 'x');
+  for (std::int64_t key = 0; key < 20'000; ++key) {
+    const lunar_value row[] = {integer(key), text(content)};
+    ASSERT_EQ(lunar_insert(&table, row), 0) << key;
+  }
+  ASSERT_EQ(lunar_unmount(&db), 0);
+  ASSERT_EQ(lunar_mount(&db, &device.config), 0);
+  ASSERT_EQ(lunar_table_open(&db, "t", &table), 0);
+  lunar_cursor cursor;
+  lunar_value values[2];
+  char row[1024];
+  ASSERT_EQ(lunar_cursor_open(&cursor, &table, nullptr, nullptr, 0), 0);
+  for (std::int64_t key = 0; key < 20'000; ++key) {
+    ASSERT_EQ(lunar_cursor_next(&cursor, row, sizeof row, values), 0) << key;
+    ASSERT_EQ(lunar_remove(&table, &values[0]), 0) << key;
+  }
+  ASSERT_EQ(lunar_unmount(&db), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, Sizes, testing::Values(8U, 32U, 128U));
 
 }  // namespace

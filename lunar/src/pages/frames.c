@@ -175,8 +175,8 @@ int ln_home_write(struct lunar* db, uint32_t sector, const void* data, uint32_t 
 /* Rows in the stage are not on the device yet. */
 static const uint8_t* staged(const struct lunar* db, uint32_t sector) {
   if (!db->stage_used || sector < db->stage_sector) return NULL;
-  const uint32_t at = (sector - db->stage_sector) * sector_bytes(db);
-  return at < db->stage_used ? db->stage + at : NULL;
+  const uint32_t size = sector_bytes(db), at = sector - db->stage_sector; /* up to 2^32 bytes and more behind it */
+  return at < (db->stage_used + size - 1) / size ? db->stage + at * size : NULL;
 }
 
 int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame) {
