@@ -38,16 +38,10 @@ class Growth {
       if (engine_->scan() != rows_) throw BenchError("rows are missing");
     });
     if (engine_->has_check()) step("check", rows_, [&] { engine_->check(); });
-    try {
-      step("create index", rows_, [&] { engine_->create_index(); });
-      engine_->drop_index();
-    } catch (const BenchError& error) {
-      steps_["create index"] = {{"refused", error.what()}};
-    }
+    if (attempt("create index", [&] { engine_->create_index(); })) engine_->drop_index();
     engine_->close();
     remount("mount");
-    step("remove all", rows_, [&] { engine_->remove_from(0); });
-    engine_->close();
+    if (attempt("remove all", [&] { engine_->remove_from(0); })) engine_->close();
     return steps_;
   }
 
@@ -89,6 +83,18 @@ class Growth {
       engine_ = open_();
       engine_->reopen(shape_);
     });
+  }
+
+  // A step over all rows, in which the engine may fail.
+  template <class Work>
+  bool attempt(const char* name, Work work) {
+    try {
+      step(name, rows_, work);
+      return true;
+    } catch (const BenchError& error) {
+      steps_[name] = {{"failed", error.what()}};
+      return false;
+    }
   }
 
   template <class Call>

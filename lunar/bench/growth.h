@@ -17,7 +17,7 @@ struct Growing {
 
 // Each step's operations, CPU time, read and write calls and bytes written; dearest: the most requests of one
 // insertion, and its most reads, where the engine counts them. open: the engine on its device, also on what an earlier
-// one has left there. An index that the engine refuses has refused: why, and no figures.
+// one has left there. A failed step has failed: why, and no figures.
 nlohmann::json grow(const Growing& growing, const std::function<std::unique_ptr<Engine>()>& open);
 
 }  // namespace lunar_bench

@@ -61,12 +61,12 @@ def grow(bench: Bench, options: Sequence[str], rows: int) -> Steps:
 
 def cpu(step: dict[str, Any]) -> float:
     """Microseconds of the processor, kernel included, for each operation."""
-    return math.nan if "refused" in step else float(step["cpu_s"] / step["operations"] * 1e6)
+    return math.nan if "failed" in step else float(step["cpu_s"] / step["operations"] * 1e6)
 
 
 def requests(step: dict[str, Any]) -> float:
     """Read and write calls of the process for each operation."""
-    return math.nan if "refused" in step else float((step["reads"] + step["writes"]) / step["operations"])
+    return math.nan if "failed" in step else float((step["reads"] + step["writes"]) / step["operations"])
 
 
 def exponent(sizes: Sequence[int], figures: Sequence[float]) -> float:
@@ -81,7 +81,7 @@ def exponent(sizes: Sequence[int], figures: Sequence[float]) -> float:
 
 def number(figure: float) -> str:
     """With two digits where they say something."""
-    return "refused" if math.isnan(figure) else f"{figure:.{0 if figure >= 100 else 2}f}"
+    return "failed" if math.isnan(figure) else f"{figure:.{0 if figure >= 100 else 2}f}"
 
 
 def cells(sizes: Sequence[int], figures: Sequence[float]) -> str:
@@ -121,8 +121,9 @@ def growth(bench: Bench, plan: Plan, sizes: Sequence[int] = ()) -> Section:
     ]
     for name, of in by_engine.items():
         for rows, steps in zip(sizes, of, strict=True):
-            if why := steps["create index"].get("refused"):
-                section.lines.append(f"{name}, CREATE INDEX on {rows} rows: {why}")
+            for step, of_step in steps.items():
+                if why := of_step.get("failed"):
+                    section.lines.append(f"{name}, {STEPS[step]}, {rows} rows: {why}")
     section.data = {name: dict(zip(map(str, sizes), of, strict=True)) for name, of in by_engine.items()}
     section.bars = [*table_bars(sizes, by_engine), *lunar_bars(bench, plan, section)]
     return section
