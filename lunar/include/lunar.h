@@ -639,12 +639,12 @@ struct lunar_losses {
 
 /* Makes a damaged table usable again, after reads that fail in the same place every time. Each row that lies in
  * readable sectors stays: the header and the slots of a block are made anew from its rows, and the indexes from all
- * rows. A row whose block's header and whose entry in the primary index are both lost goes. Copy what can be read
- * before (the shell's .export). losses becomes what has gone. The time grows with the table and the volume: it reads
- * each row twice, and once for each index, and the first sector of each block in use. Blocks that no table has any more
- * are free afterwards, but for those with an unreadable sector, which are never used again. After a power cut in it
- * every call with the table returns E_CORRUPT, until it is repaired again; losses then lacks what had gone before the
- * cut.
+ * rows. Rows go if their block's header is lost together with their entries in the primary index, with a sector of
+ * the rows in front of them, or with the headers of the blocks before and behind it. Copy what can be read before (the
+ * shell's .export). losses becomes what has gone. The time grows with the table and the volume: it reads each row
+ * twice, and once for each index, and the first sector of each block in use. Blocks that no table has any more are free
+ * afterwards, but for those with an unreadable sector, which are never used again. After a power cut in it every call
+ * with the table returns E_CORRUPT, until it is repaired again; losses then lacks what had gone before the cut.
  *
  * Insertions into ring tables, and lunar_table_open after a mount that met damage, do this by themselves, so that a
  * logger goes on; the call then takes as long.

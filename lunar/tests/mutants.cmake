@@ -267,7 +267,7 @@ lunar_mutant_of(EveryCut lost_groups_before_those_of_a_recovery recovery/recover
   "(beyond && next.epoch" "(beyond < 0 && next.epoch" 10000 1000023 "recoveries: data")
 # One in 200,000: a recovery without room in the log.
 lunar_mutant_of(EveryCut recoveries_log_what_they_write_behind_all_rows tables/redo.c
-  "LN_TRY(ready_sectors(db, r, row_bytes));" "(void)ready_sectors;" 10000 27009006 "SQL: full, 8 MB")
+  "LN_TRY(ready_sectors(db, r, &row, row_bytes));" "(void)ready_sectors;" 10000 27009006 "SQL: full, 8 MB")
 lunar_mutant_of(EveryCut recoveries_forget_which_pages_need_no_image pages/buffer.c
   "db->redoing && f->flags & LN_FRESH &&" "0 &&" 11540 19052008 "spills: data")
 lunar_every_cut_mutant(a_truncation_forgets_an_index tables/tables.c "LN_TRY(ln_secondary_each(db, number, clear_index));" ""

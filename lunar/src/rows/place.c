@@ -300,20 +300,16 @@ static int write_row(struct ln_new_row* c) {
   return 0;
 }
 
-/* The sectors of a row that goes through frames. Those behind all rows have nothing that is needed, and are not read;
- * a sector that cannot be read is found before there is a record. */
-static int ready_sectors(const struct ln_new_row* c) {
-  struct lunar* db = c->table->db;
-  const uint32_t size = db->config->sector_bytes, begin = 4u * c->row.position,
-                 end = begin + LN_ROW_HEADER + c->row_bytes;
+int ln_row_ready(struct lunar* db, const struct ln_row* row, uint32_t row_bytes, int appends) {
+  const uint32_t size = db->config->sector_bytes, begin = 4u * row->position, end = begin + LN_ROW_HEADER + row_bytes;
   for (uint32_t at = begin; at < end; at += size - at % size) {
     uint8_t byte;
     struct lunar_frame* frame;
-    if (!c->appends || at % size) {
-      LN_TRY(ln_read_bytes(db, c->row.place.ref, at, &byte, 1));
+    if (!appends || at % size) {
+      LN_TRY(ln_read_bytes(db, row->place.ref, at, &byte, 1));
       continue;
     }
-    LN_TRY(ln_page_fresh(db, c->row.place.ref + at / size, LN_DATA, &frame));
+    LN_TRY(ln_page_fresh(db, row->place.ref + at / size, LN_DATA, &frame));
     frame->flags |= LN_FRESH;
     ln_put(frame);
   }
@@ -324,7 +320,7 @@ int ln_row_write(struct ln_new_row* c, struct lunar_frame* meta, const struct ln
   LUNAR_ASSERT(c->row.place.ref != LN_NONE);
   struct lunar* db = c->table->db;
   LN_TRY(ln_slot_touch(db, c->row.place.ref, c->row.place.slot));
-  if (!c->direct) LN_TRY(ready_sectors(c));
+  if (!c->direct) LN_TRY(ln_row_ready(db, &c->row, c->row_bytes, c->appends));
   LN_TRY(ln_ensure_clean(db, 3));
   LN_TRY(write_row(c));
   return ln_row_link(db, meta, key, c->old, &c->row, c->row_bytes);

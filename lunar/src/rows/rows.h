@@ -76,6 +76,10 @@ struct ln_new_row {
 };
 /* Finds row.place, row.position and row.room; gives the table a further block where it needs one. */
 int ln_row_room(struct ln_new_row* new_row, struct lunar_frame* meta);
+/* The sectors of a row that goes through frames. appends: it lies behind all rows of its block; sectors that have none
+ * of them have nothing that is needed, and are not read. A sector that cannot be read is found before there is a
+ * record. */
+int ln_row_ready(struct lunar* db, const struct ln_row* row, uint32_t row_bytes, int appends);
 /* Logs the row, writes it where its record's group is not its place itself (else row.position changes), and links it:
  * all but the new entry of the index. */
 int ln_row_write(struct ln_new_row* new_row, struct lunar_frame* meta, const struct ln_key* key);

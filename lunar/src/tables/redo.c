@@ -34,19 +34,13 @@ static LN_APART int index_patched(struct lunar* db, const struct ln_record_heade
 
 /* The sectors behind all rows of the block to which the row goes, as ln_row_write makes them ready: without that a
  * recovery would need their images, and more of the log than the operation did. */
-static LN_APART int ready_sectors(struct lunar* db, const struct ln_record_header* r, uint32_t row_bytes) {
-  const uint32_t size = db->config->sector_bytes, begin = 4u * r->position, end = begin + LN_ROW_HEADER + row_bytes;
-  uint32_t slot, tail, block_end;
-  const int error = ln_block_room(db, r->ref, r->table, &slot, &tail, &block_end);
+static LN_APART int ready_sectors(struct lunar* db, const struct ln_record_header* r, const struct ln_row* row,
+                                  uint32_t row_bytes) {
+  uint32_t slot, tail, end;
+  const int error = ln_block_room(db, r->ref, r->table, &slot, &tail, &end);
   if (error) return error == LUNAR_E_FULL ? 0 : error; /* the row goes to a slot that was free */
-  for (uint32_t at = (begin + size - 1) / size; slot == r->slot && begin >= tail && at * size < end; at++) {
-    struct lunar_frame* frame;
-    if (end > block_end) return LUNAR_E_CORRUPT;
-    LN_TRY(ln_page_fresh(db, r->ref + at, LN_DATA, &frame));
-    frame->flags |= LN_FRESH;
-    ln_put(frame);
-  }
-  return 0;
+  if (slot != r->slot || 4u * r->position < tail) return 0;
+  return 4u * r->position + LN_ROW_HEADER + row_bytes > end ? LUNAR_E_CORRUPT : ln_row_ready(db, row, row_bytes, 1);
 }
 
 static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
@@ -66,7 +60,7 @@ static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r,
   const uint32_t row_bytes = ln_get16(head);
   if (r->bytes != ahead + LN_ROW_HEADER + row_bytes) return LUNAR_E_CORRUPT;
   if (r->type == LN_PUT || r->type == LN_MOVE_PUT) {
-    LN_TRY(ready_sectors(db, r, row_bytes));
+    LN_TRY(ready_sectors(db, r, &row, row_bytes));
     const struct ln_content row_at = {content.sector, content.offset + ahead};
     LN_TRY(ln_row_copy(db, row_at, LN_ROW_HEADER + row_bytes, sector, 4u * r->position));
   }
