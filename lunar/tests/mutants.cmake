@@ -110,6 +110,8 @@ lunar_mutant_of(KeptTwice leaked_blocks_stay recovery/owner.c "if (owner == LN_L
   --gtest_filter=Repair*:*DamagedSector.*)
 lunar_mutant_of(KeptTwice bad_sectors_are_used_again recovery/owner.c
   "return readable ? LN_LEAKED : LN_LOST;" "return LN_LEAKED;" --gtest_filter=Repair*:*DamagedSector.*)
+lunar_mutant_of(KeptTwice segments_with_old_pages_are_freed recovery/owner.c
+  "if (!owned) owned = is_anywhere" "if (!owned && kind != LN_BLOCK) owned = is_anywhere" --gtest_filter=Repair.*)
 lunar_mutant_of(KeptTwice the_oldest_row_ends_a_logger tables/ring.c
   "return ln_mark_damaged(table->db, meta, table->number, evict(table, meta, newest));" "return evict(table, meta, newest);"
   --gtest_filter=*DamagedSector.*)

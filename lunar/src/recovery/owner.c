@@ -124,7 +124,8 @@ int ln_owner_of(struct lunar* db, uint32_t ref, uint32_t sectors, uint16_t repai
   LUNAR_ASSERT(sectors > 0 && ref >= db->geometry.data_at);
   const int kind = kind_of(db, ref);
   LN_TRY(kind);
-  const int owned = kind == LN_BLOCK ? is_in_chain(db, ref, repaired) : is_anywhere(db, ref, kind, repaired);
+  int owned = kind == LN_BLOCK ? is_in_chain(db, ref, repaired) : 0;
+  if (!owned) owned = is_anywhere(db, ref, kind, repaired); /* a segment has old pages where no bucket is yet */
   if (owned) return owned < 0 ? owned : LN_OWNED;
   const int readable = ln_can_be_read(db, ref, sectors);
   if (readable < 0) return readable;
