@@ -297,6 +297,7 @@ struct lunar {
   uint16_t emptied_slot;     /* its next row, at the earliest; */
   uint16_t owed, owed_table; /* operations of transactions that moved no rows, and the table of the last one */
   uint8_t checking;          /* lunar_check is under way */
+  uint8_t many_pages;        /* one operation changes more pages than the log has room for, some of them repeatedly */
   /* state */
   uint8_t mode, state, redoing, unsynced, freed, no_way_back, parts, settled, wants_settled;
   uint8_t changing;       /* the operation has changed something: an error of it is undone */
@@ -539,11 +540,12 @@ LUNAR_MUST_CHECK int lunar_index_cursor(struct lunar_cursor* cursor, struct luna
  * becomes their number; fewer than rows: no more such block, or no room for it. A block is free when its last row has
  * moved.
  *
- * Nothing depends on this call. Every change of a table of which an eighth is dead moves up to four rows by itself, of
- * at most four times its bytes together or one row; a change within a transaction does so at the next lunar_begin; and
- * where there is no free block for an insertion or update, it empties up to four blocks of any table. Ring tables need
- * none of it. While a cursor is in use that depends on the places of rows, nothing is moved (see lunar_cursor_close).
- * lunar_stat reports dead_bytes. E_TXN (in a transaction). */
+ * Nothing depends on this call. Every insertion and update of a table of which an eighth is dead moves up to four rows
+ * by itself, of at most four times its bytes together or one row, and up to two more rows for removals before it; a
+ * change within a transaction does so at the next lunar_begin; and where there is no free block for an insertion or
+ * update, it empties up to four blocks of any table. Ring tables need none of it. While a cursor is in use that depends
+ * on the places of rows, nothing is moved (see lunar_cursor_close). lunar_stat reports dead_bytes. E_TXN (in a
+ * transaction). */
 LUNAR_MUST_CHECK int lunar_compact(struct lunar* db, uint32_t rows, uint32_t* moved);
 
 /* Begins a transaction: everything up to lunar_commit happens wholly or not at all. This may write a checkpoint.

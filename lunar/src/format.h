@@ -79,7 +79,8 @@ enum {
 enum { LN_IMAGES_MAX = 8, LN_CHECKPOINT_BODY = 12 + 12 * LUNAR_EXTENTS };
 
 /* A record: u8 type, u8 allocated blocks, u16 table, u32 ref, u16 slot, u16 position, u32 bytes of what follows the
- * allocated refs; then the refs, then the content, padded to 4 bytes. */
+ * allocated refs; then the refs (LN_NONE: the operation went on without a block that it could not get), then the
+ * content, padded to 4 bytes. */
 enum {
   LN_RECORD_TYPE = 0,
   LN_RECORD_ALLOCATED = 1,

@@ -219,9 +219,9 @@ lunar_growth_mutant(a_cursor_walks_to_its_next_block api/cursor.c "there = is_bl
 add_library(lunar-Space OBJECT space_test.cc)
 target_link_libraries(lunar-Space PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 function(lunar_space_mutant name file old new)
-  lunar_mutant_of(Space ${name} ${file} "${old}" "${new}" --gtest_filter=Sparse.*:Transactions.*:UnreadableSectors.*:Of/Space.*/7)
+  lunar_mutant_of(Space ${name} ${file} "${old}" "${new}" --gtest_filter=Sparse.*:Transactions.*:UnreadableSectors.*:Removal.*:Indexes.*:LargeRows.*:Of/Space.*/7)
 endfunction()
-lunar_space_mutant(rows_move_below_a_cursor api/reclaim.c "if (db->scans && (row_bytes == 0 || !is_short(db))) return 0;" "")
+lunar_space_mutant(rows_move_below_a_cursor api/reclaim.c "if (db->scans && !is_short(db)) return 0;" "")
 lunar_space_mutant(moves_are_not_reported_to_cursors api/reclaim.c "if (db->scans) db->moves++;" "")
 lunar_space_mutant(a_closed_cursor_stays_in_use api/cursor.c "if (c->scans == 1 && db->scans) db->scans--;" "")
 lunar_space_mutant(transactions_owe_nothing api/transactions.c "LN_TRY(ln_reclaim_owed(db));" "")
@@ -232,8 +232,20 @@ lunar_space_mutant(an_unreadable_sparse_block_stops_changes api/reclaim.c "db->u
 lunar_space_mutant(reused_slots_stay_dead space/blocks.c "count_dead(db, meta, header, -(int32_t)units);" "")
 lunar_space_mutant(a_block_stays_in_its_list space/blocks.c "LN_TRY(move_to_list(db, meta, place.ref, list, list_now));" "")
 lunar_space_mutant(a_freed_block_stays_in_its_list space/blocks.c "LN_TRY(move_to_list(db, meta, ref, list, NO_LIST));" "")
+lunar_space_mutant(the_log_is_filled_for_ever api/definitions.c "LN_TRY(ln_has_room(db, 0));" "")
+lunar_space_mutant(the_same_pages_fill_the_log pages/log.c "db->many_pages ? LN_NONE : LOGGED_GROUPS" "LOGGED_GROUPS")
+lunar_space_mutant(rows_move_that_do_not_fit api/reclaim.c "LN_TRY(ln_block_class(db, meta->bytes, row.row_bytes, &class, &least));" "(void)class;")
 lunar_mutant(a_move_loses_its_row api/reclaim.c "return ln_row_store(&row, meta, &key);"
   "return ln_row_remove(table, meta, row.old);") # the campaign of cuts has moves
+
+# Several tables of a full volume.
+add_library(lunar-SharedVolume OBJECT shared_volume_test.cc)
+target_link_libraries(lunar-SharedVolume PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+function(lunar_shared_volume_mutant name file old new)
+  lunar_mutant_of(SharedVolume ${name} ${file} "${old}" "${new}" --gtest_filter=*once_lost_them)
+endfunction()
+lunar_shared_volume_mutant(recovery_uses_a_block_too_early space/alloc.c "db->allocated[db->allocated_count++] = LN_NONE;" "")
+lunar_shared_volume_mutant(recovery_finds_no_frame pages/buffer.c "(CHANCES + 3u)" "(CHANCES + 2u)")
 
 # Pages that checkpoints leave in the buffer.
 add_library(lunar-Wear OBJECT wear_test.cc ../bench/wear.cc)

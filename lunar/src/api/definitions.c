@@ -1,16 +1,30 @@
-/* The public calls on tables as a whole: create, drop, open, list, schema. */
+/* The public calls on tables as a whole: create, drop, truncate, open, list, schema. */
 #include "api.h"
 
-int ln_drop(struct lunar* db, uint16_t number) {
+static int remove_all_once(struct lunar* db, enum ln_record type, uint16_t number,
+                           int (*redo)(struct lunar* db, uint16_t number)) {
   LUNAR_ASSERT(number < db->geometry.tables_max);
-  const struct ln_record_header record = {.type = LN_DROP, .table = number};
+  const struct ln_record_header record = {.type = type, .table = number};
   LN_TRY(ln_make_room(db, 1));
   db->changing = 1;
-  LN_TRY(ln_table_redo_drop(db, number));
+  LN_TRY(redo(db, number));
+  LN_TRY(ln_has_room(db, 0));
   LN_TRY(ln_log(db, &record, NULL, NULL));
   ln_extents_follow(db, &db->series, &record);
   return 0;
 }
+
+/* Removes all rows: LN_DROP, LN_TRUNCATE. */
+static int remove_all(struct lunar* db, enum ln_record type, uint16_t number,
+                      int (*redo)(struct lunar* db, uint16_t number)) {
+  struct ln_attempts attempts = {.freed = 0};
+  int error;
+  do error = remove_all_once(db, type, number, redo);
+  while (ln_retry(db, &error, &attempts));
+  return error;
+}
+
+int ln_drop(struct lunar* db, uint16_t number) { return remove_all(db, LN_DROP, number, ln_table_redo_drop); }
 
 static int table_of(struct lunar* db, const char* name, uint16_t* number) {
   LN_TRY(ln_name_find(db, name, number));
@@ -51,15 +65,9 @@ int lunar_table_drop(struct lunar* db, const char* name) {
 static int truncate(const struct lunar_table* table) {
   struct lunar* db = table->db;
   struct lunar_frame* meta;
-  const struct ln_record_header record = {.type = LN_TRUNCATE, .table = table->number};
   LN_TRY(ln_table_meta(table, &meta));
   ln_put(meta);
-  LN_TRY(ln_make_room(db, 1));
-  db->changing = 1;
-  LN_TRY(ln_table_redo_truncate(db, table->number));
-  LN_TRY(ln_log(db, &record, NULL, NULL));
-  ln_extents_follow(db, &db->series, &record);
-  return 0;
+  return remove_all(db, LN_TRUNCATE, table->number, ln_table_redo_truncate);
 }
 
 int lunar_truncate(struct lunar_table* table) {

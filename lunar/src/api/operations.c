@@ -180,8 +180,7 @@ int lunar_update(struct lunar_table* table, const struct lunar_value* key, uint8
 int lunar_remove(struct lunar_table* table, const struct lunar_value* key) {
   LUNAR_ASSERT(table && key);
   LN_TRY(ln_enter(table->db));
-  int error = ln_reclaim_some(table, 0);
-  if (!error) error = remove_row(table, key);
+  int error = remove_row(table, key);
 #if LUNAR_WITH_SECONDARY
   struct ln_attempts attempts = {.freed = 0};
   if (ln_retry(table->db, &error, &attempts)) error = remove_row(table, key);

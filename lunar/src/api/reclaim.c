@@ -39,7 +39,7 @@ static int next_row(struct lunar* db, const struct lunar_frame* meta, enum urgen
   db->emptied = ref;
   int error = ln_block_row(db, ref, db->emptied_slot, place);
   if (error == LUNAR_E_NOT_FOUND) error = ln_block_row(db, ref, 0, place); /* rows came into slots before */
-  db->emptied_slot = place->slot;
+  db->emptied_slot = (uint16_t)(place->slot + 1u);
   return error == LUNAR_E_NOT_FOUND ? LUNAR_E_CORRUPT : error; /* it would have left the table */
 }
 
@@ -55,6 +55,10 @@ static int move(const struct lunar_table* table, struct lunar_frame* meta, enum 
   LN_TRY(ln_row_key(db, table, row.sector, row.offset, &key));
   row.row_bytes = row.old_bytes;
   *bytes = row.row_bytes;
+#if LUNAR_WITH_SECONDARY /* an index that was made since leaves less room for a row */
+  uint8_t class, least;
+  LN_TRY(ln_block_class(db, meta->bytes, row.row_bytes, &class, &least));
+#endif
   if (db->scans) db->moves++;
   return ln_row_store(&row, meta, &key);
 }
@@ -83,7 +87,8 @@ static int move_one(const struct lunar_table* table, enum urgency urgency, uint3
  * be read: the operation itself may not need it. */
 static int of_moves(struct lunar* db, int error) {
   if (db->state == LN_BROKEN) return error == LUNAR_E_IO ? error : LUNAR_E_FAILED; /* the way back failed */
-  if (LN_NO_ROOM(error) || error == LUNAR_E_TXN_FULL || error == LUNAR_E_NOT_FOUND) return 0;
+  if (LN_NO_ROOM(error) || error == LUNAR_E_TXN_FULL || error == LUNAR_E_NOT_FOUND || error == LUNAR_E_TOO_LARGE)
+    return 0;
   if (db->state != LN_READY || (error != LUNAR_E_CORRUPT && error != LUNAR_E_IO)) return error;
   db->unmovable = 1;
   return ln_same_volume(db, NULL);
@@ -97,7 +102,7 @@ int ln_reclaim_some(const struct lunar_table* table, uint32_t row_bytes) {
     if (db->owed < UINT16_MAX) db->owed++;
     return 0;
   }
-  if (db->scans && (row_bytes == 0 || !is_short(db))) return 0; /* a removal needs no room */
+  if (db->scans && !is_short(db)) return 0;
   uint32_t moved = 0, bytes = 0;
   for (uint32_t rows = 0; rows < ROWS_EACH && moved <= BYTES_EACH * row_bytes; rows++, moved += bytes) {
     const int error = move_one(table, DUE, &bytes);
@@ -162,14 +167,12 @@ static LN_APART int reclaim_block(struct lunar* db) {
 int ln_retry(struct lunar* db, int* error, struct ln_attempts* attempts) {
   LUNAR_ASSERT(error && attempts);
   *error = ln_undo_change(db, *error);
-#if LUNAR_WITH_SECONDARY
-  /* Many indexes changed much at once: a log without anything else has room for that. */
-  if (*error == LUNAR_E_TXN_FULL && db->indexes && db->state == LN_READY && !attempts->emptied) {
+  if (db->state != LN_READY) return 0;
+  if (*error == LUNAR_E_TXN_FULL && !attempts->emptied) { /* a log without anything else may have room for it */
     attempts->emptied = 1;
     return 1;
   }
-#endif
-  if (*error != LUNAR_E_FULL || db->state != LN_READY) return 0;
+  if (*error != LUNAR_E_FULL) return 0;
   int failed = 0;
   if (attempts->freed) {
     attempts->freed = 0;

@@ -140,7 +140,7 @@ static uint8_t segment_class(const struct lunar* db, uint32_t segment) {
 static int segment_alloc(struct lunar* db, struct lunar_frame* meta, uint32_t segment) {
   const uint32_t sectors = segment_sectors(segment), chunk = db->geometry.chunk_sectors;
   uint32_t ref;
-  if (segment >= LN_SEGMENTS) return LUNAR_E_FULL;
+  LUNAR_ASSERT(segment < LN_SEGMENTS);
   if (sectors <= chunk)
     LN_TRY(ln_alloc(db, segment_class(db, segment), LN_NONE, &ref));
   else
@@ -258,9 +258,10 @@ static int unlink_page(struct lunar* db, uint32_t previous, uint32_t next) {
 static int split_begin(struct lunar* db, struct lunar_frame* meta) {
   const uint32_t bucket = buckets_of(meta), segment = segment_of(bucket);
   uint32_t sector;
+  if (segment >= LN_SEGMENTS) return 0;
   if (bucket == segment_first(segment)) {
     const int error = segment_alloc(db, meta, segment);
-    if (error) return error == LUNAR_E_FULL ? 0 : error;
+    if (error) return error == LUNAR_E_FULL ? ln_go_without(db) : error;
   }
   LN_TRY(bucket_sector(meta, bucket, &sector));
   LN_TRY(fresh_bucket(db, sector));
@@ -290,7 +291,7 @@ static LN_APART int split_on(struct lunar* db, struct lunar_frame* meta, uint32_
     const int empty = previous != new_sector && ln_get16(frame->bytes + LN_BUCKET_COUNT) == 0;
     sector = ln_get32(frame->bytes + LN_BUCKET_OVERFLOW);
     ln_put(frame);
-    if (error) return error == LUNAR_E_FULL ? 0 : error;
+    if (error) return error == LUNAR_E_FULL ? ln_go_without(db) : error;
     if (empty) {
       LN_TRY(unlink_page(db, previous, sector));
       LN_TRY(ln_free(db, here));

@@ -45,7 +45,7 @@ struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector) {
 
 struct lunar_frame* ln_buffer_oldest(struct lunar* db) {
   LUNAR_ASSERT(db->frame_count > 0 && db->clock < db->frame_count);
-  for (uint32_t steps = 0; steps < (CHANCES + 2u) * db->frame_count; steps++) {
+  for (uint32_t steps = 0; steps < (CHANCES + 3u) * db->frame_count; steps++) {
     struct lunar_frame* f = &db->frames[db->clock];
     const int stays = db->redoing && f->flags & LN_FRESH && steps < 2u * db->frame_count;
     const int clean = !f->pins && !(f->flags & LN_DIRTY) && !stays,

@@ -436,16 +436,18 @@ static int write_images_of_dirty(struct lunar* db, enum ln_group kind, uint32_t*
 
 enum { LOGGED_GROUPS = 4 };
 
-/* A page that was spilled before, since the checkpoint, needs no second before image. Only the last groups are searched
- * only: each costs a read, and all of them, at every spill, more than the images. */
+/* A page that was spilled before, since the checkpoint, needs no second before image. The last groups are searched for
+ * it: each costs a read, and all of them, at every spill, more than the images. But an operation that changes the same
+ * pages again and again (many_pages) would fill any log with their images. */
 static LN_APART int mark_logged(struct lunar* db) {
   uint32_t at = db->before_last;
-  for (uint32_t steps = 0; at != LN_NONE && steps < LOGGED_GROUPS; steps++) {
+  const uint32_t most = db->many_pages ? LN_NONE : LOGGED_GROUPS;
+  for (uint32_t steps = 0, i = 0; at != LN_NONE && steps < most && next_image(db, LN_BEFORE, &i); steps++, i--) {
     if (at >= db->geometry.log_sectors) return LUNAR_E_CORRUPT;
     LN_TRY(ln_device_read(db, db->geometry.log_at + at, db->stage, 1));
     const uint32_t count = ln_get32(db->stage + LN_GROUP_COUNT);
-    for (uint32_t i = 0; i < count && i < LN_IMAGES_MAX; i++) {
-      struct lunar_frame* f = ln_cached(db, ln_get32(db->stage + LN_GROUP_HEADER + 8 * i));
+    for (uint32_t k = 0; k < count && k < LN_IMAGES_MAX; k++) {
+      struct lunar_frame* f = ln_cached(db, ln_get32(db->stage + LN_GROUP_HEADER + 8 * k));
       if (f && f->flags & LN_DIRTY) f->flags |= LN_LOGGED;
     }
     at = ln_get32(db->stage + LN_GROUP_EXTRA);
@@ -578,6 +580,14 @@ int ln_make_room(struct lunar* db, uint32_t times) {
   return db->settled ? 0 : ln_checkpoint(db);
 }
 
+/* rest: what the operation changes after its record needs at most. */
+int ln_has_room(struct lunar* db, uint32_t rest) {
+  if (db->redoing || db->mode == LUNAR_MODE_NONE) return 0;
+  const uint32_t needed =
+      db->series.log_used + db->log_before + images_sectors(db) + 2 * (db->geometry.unit_sectors + rest);
+  return needed <= db->geometry.log_sectors ? 0 : too_short(db, needed);
+}
+
 #if LUNAR_WITH_SECONDARY
 uint32_t ln_operation_sectors(const struct lunar* db) { return operation_sectors(db); }
 
@@ -585,11 +595,7 @@ enum { ROW_SECTORS = 12 }; /* for pages that the row itself changes */
 
 int ln_room_stays(const struct lunar_table* table, int all) {
   struct lunar* db = table->db;
-  if (db->redoing || db->mode == LUNAR_MODE_NONE || !db->indexes) return 0;
-  uint32_t rest = db->geometry.unit_sectors;
-  if (!all) rest += ROW_SECTORS;
-  if (!all && table->ring) rest += db->index_sectors / 2u;
-  const uint32_t needed = db->series.log_used + db->log_before + images_sectors(db) + 2 * rest;
-  return needed <= db->geometry.log_sectors ? 0 : too_short(db, needed);
+  if (!db->indexes) return 0;
+  return ln_has_room(db, all ? 0 : ROW_SECTORS + (table->ring ? db->index_sectors / 2u : 0));
 }
 #endif

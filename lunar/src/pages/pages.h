@@ -167,9 +167,12 @@ int ln_spill(struct lunar* db);
 int ln_make_room(struct lunar* db, uint32_t times);
 int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t bytes, uint32_t* offset);
 
+/* Before the record of an operation that may have spilled many pages: whether the log has enough room behind it, and
+ * for a recovery, which spills them again (E_TXN_FULL). */
+int ln_has_room(struct lunar* db, uint32_t rest);
+
 #if LUNAR_WITH_SECONDARY
-/* Before a record of an operation on this table: whether the log has enough room behind it, and for a recovery
- * (E_TXN_FULL). all: nothing is changed after the record. */
+/* The same for a change of a row of this table. all: nothing is changed after the record. */
 int ln_room_stays(const struct lunar_table* table, int all);
 uint32_t ln_operation_sectors(const struct lunar* db); /* of the log, what an operation may need without its indexes */
 #define LN_INDEX_SECTORS(db) ((uint32_t)(db)->index_sectors)

@@ -266,6 +266,7 @@ static int repair_table(struct repair* r, struct lunar_frame* meta) {
   LN_TRY(ln_secondary_renew(&r->table, LN_CREATE_EMPTY));
   LN_TRY(ln_checkpoint(db));
   db->building = LN_BUILDS | LN_AVOIDS_BAD;
+  db->many_pages = 1;
   db->allocated_count = 0;
   LN_TRY(enter_rows(r, meta));
   const uint64_t left = ln_get64(meta->bytes + LN_META_ROWS);

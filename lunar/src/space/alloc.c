@@ -109,9 +109,11 @@ static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t c
   return taken;
 }
 
+/* E_FULL where the operation did not get one. */
 static int taken_before(struct lunar* db, uint8_t class, uint32_t* ref) {
-  if (db->allocated_taken == db->allocated_count) return LUNAR_E_FULL; /* as it was when it was done */
+  if (db->allocated_taken == db->allocated_count) return LUNAR_E_FULL;
   *ref = db->allocated[db->allocated_taken++];
+  if (*ref == LN_NONE) return LUNAR_E_FULL;
   const uint32_t chunk = chunk_of(db, *ref), index = index_of(db, *ref, class);
   if (chunk >= db->geometry.chunk_count || index == LN_NONE) return LUNAR_E_CORRUPT;
   return take_at(db, chunk, index, class);
@@ -122,6 +124,13 @@ static int remember(struct lunar* db, uint32_t chunk, uint8_t class, uint32_t re
   if (db->allocated_count == sizeof db->allocated / sizeof db->allocated[0]) return LUNAR_E_TOO_LARGE;
   db->allocated[db->allocated_count++] = ref;
   db->class_hint[class] = chunk;
+  return 0;
+}
+
+int ln_go_without(struct lunar* db) {
+  if (db->redoing) return 0;
+  if (db->allocated_count == sizeof db->allocated / sizeof db->allocated[0]) return LUNAR_E_TOO_LARGE;
+  db->allocated[db->allocated_count++] = LN_NONE;
   return 0;
 }
 

@@ -7,6 +7,9 @@
 /* alloc.c: blocks. */
 int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref);
 int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref);
+/* After E_FULL of these two: the operation goes on without the block. The record says so, because recovery must not
+ * give it a block that the operation got afterwards. */
+int ln_go_without(struct lunar* db);
 int ln_free(struct lunar* db, uint32_t ref);
 /* Whether an operation gets some small blocks for certain; with a log it need not be, because it can be undone. */
 int ln_room_is_sure(const struct lunar* db);

@@ -493,6 +493,7 @@ static int make(const struct lunar_table* table, struct index* index, const char
   struct lunar* db = table->db;
   LN_TRY(ln_checkpoint(db));
   db->building = LN_BUILDS;
+  db->many_pages = 1;
   db->allocated_count = 0;
   int error = ln_index_create(db, &index->meta);
   if (!error) {

@@ -38,6 +38,7 @@ int ln_lock(struct lunar* db) {
   db->allocated_count = 0;
   db->no_way_back = 0;
   db->changing = 0;
+  db->many_pages = 0;
   ln_buffer_operation(db);
   if (db->state == LN_CLOSED) return LUNAR_E_INVALID;
   if (*db->holder != db) return LUNAR_E_BUSY;

@@ -273,6 +273,7 @@ static int clear_index(struct lunar* db, uint16_t number) {
 
 int ln_table_redo_truncate(struct lunar* db, uint16_t number) {
   struct lunar_frame* meta;
+  db->many_pages = 1;
   ln_cache_forget_all(db);
   LN_TRY(ln_secondary_each(db, number, clear_index));
   LN_TRY(clear_index(db, number));
@@ -292,6 +293,7 @@ int ln_table_redo_truncate(struct lunar* db, uint16_t number) {
 int ln_table_redo_drop(struct lunar* db, uint16_t number) {
   static const char none[LUNAR_NAME_MAX + 1];
   struct lunar_frame* meta;
+  db->many_pages = 1;
   ln_cache_forget_all(db);
   LN_TRY(ln_secondary_drop(db, number));
   LN_TRY(ln_meta(db, number, &meta));
