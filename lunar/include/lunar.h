@@ -306,6 +306,7 @@ struct lunar {
   uint32_t failed_sector;
   uint32_t checkpoints;
   uint32_t log_wanted; /* sectors */
+  uint32_t chunk_last; /* the last one that was ever taken: free ones may follow */
 #if !defined(LUNAR_WITH_STAT) || LUNAR_WITH_STAT
   uint32_t spills, reads, writes, flushes, sectors_read, sectors_written, second_copies; /* counters of lunar_stat */
 #endif

@@ -119,6 +119,23 @@ TEST(Mount, after_a_cut_reads_few_sectors_also_with_a_large_buffer) {
 }
 
 // Rows read in the order of their blocks, each once: 2.5 requests a row when the key was read again after the columns.
+// The search of the map begins where the tables end, not at its beginning: 600 reads here.
+TEST(Mount, is_followed_by_insertions_with_few_reads) {
+  for (const lunar_index index : {LUNAR_INDEX_HASH, LUNAR_INDEX_TREE}) {
+    Volume volume(64, 65536, index, 300, 1024);
+    for (std::int64_t key = 0; key < 40'000; ++key) ASSERT_EQ(volume.insert(key * 7919 % 80'000), 0);
+    ASSERT_EQ(lunar_unmount(&volume.db), 0);
+    ASSERT_EQ(volume.mount_with(65536), 0);
+    std::uint64_t most = 0;
+    for (std::int64_t key = 40'000; key < 40'200; ++key) {
+      const auto reads = volume.device.reads;
+      ASSERT_EQ(volume.insert(key * 7919 % 80'000), 0);
+      most = std::max(most, volume.device.reads - reads);
+    }
+    EXPECT_LE(most, 40U);
+  }
+}
+
 TEST(Check, makes_a_request_for_many_rows) {
   constexpr std::int64_t rows = 20'000;
   for (const lunar_index index : {LUNAR_INDEX_HASH, LUNAR_INDEX_TREE}) {

@@ -208,6 +208,7 @@ function(lunar_growth_mutant name file old new filter)
   lunar_mutant_of(Growth ${name} ${file} "${old}" "${new}" --gtest_filter=${filter})
 endfunction()
 lunar_growth_mutant(a_search_is_repeated space/alloc.c "db->searched |= bit;" "" *a_refused_insert*)
+lunar_growth_mutant(searches_pass_all_full_chunks space/alloc.c "if (i == WINDOW) at = db->chunk_last;" "" Mount.is*)
 lunar_growth_mutant(a_missing_run_is_searched_again space/alloc.c "db->run_missing = chunks;" "" *hash_index_has_no_room*)
 lunar_growth_mutant(all_volumes_hash_alike index/hash.c "(key + db->geometry.volume)" "((void)db, key)" *chosen_to_collide*)
 lunar_growth_mutant(a_page_keeps_each_key_whole index/tree.c "    prefix = longest_prefix(page, key);" "    (void)longest_prefix;" *begin_alike*)
@@ -244,7 +245,7 @@ target_link_libraries(lunar-SharedVolume PRIVATE lunar_emubd GTest::gtest_main e
 function(lunar_shared_volume_mutant name file old new)
   lunar_mutant_of(SharedVolume ${name} ${file} "${old}" "${new}" --gtest_filter=*once_lost_them)
 endfunction()
-lunar_shared_volume_mutant(recovery_uses_a_block_too_early space/alloc.c "db->allocated[db->allocated_count++] = LN_NONE;" "")
+lunar_shared_volume_mutant(recovery_uses_a_block_too_early space/alloc.c "return db->redoing ? 0 : name(db, LN_NONE);" "(void)db;\n  return 0;")
 lunar_shared_volume_mutant(recovery_finds_no_frame pages/buffer.c "(CHANCES + 3u)" "(CHANCES + 2u)")
 
 # Pages that checkpoints leave in the buffer.

@@ -496,8 +496,8 @@ static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
     ln_put16(body + 20 + 12 * i, db->series.extents[i].table);
     ln_put16(body + 22 + 12 * i, db->series.extents[i].sectors);
   }
-  header(db, db->stage, LN_CHECKPOINT, db->mode == LUNAR_MODE_NONE ? LN_UNLOGGED : 0, LN_CHECKPOINT_BODY, 0, *images_at,
-         ln_checksum(db->geometry.volume, body, LN_CHECKPOINT_BODY));
+  header(db, db->stage, LN_CHECKPOINT, db->mode == LUNAR_MODE_NONE ? LN_UNLOGGED : 0, LN_CHECKPOINT_BODY,
+         db->chunk_last, *images_at, ln_checksum(db->geometry.volume, body, LN_CHECKPOINT_BODY));
   LN_TRY(write_out(db, db->geometry.log_at + db->series.log_head, db->stage, 1));
   log_advance(db, 1);
   return 0;
@@ -582,7 +582,7 @@ int ln_make_room(struct lunar* db, uint32_t times) {
 
 /* rest: what the operation changes after its record needs at most. */
 int ln_has_room(struct lunar* db, uint32_t rest) {
-  if (db->redoing || db->mode == LUNAR_MODE_NONE) return 0;
+  LUNAR_ASSERT(!db->redoing);
   const uint32_t needed =
       db->series.log_used + db->log_before + images_sectors(db) + 2 * (db->geometry.unit_sectors + rest);
   return needed <= db->geometry.log_sectors ? 0 : too_short(db, needed);
@@ -595,7 +595,7 @@ enum { ROW_SECTORS = 12 }; /* for pages that the row itself changes */
 
 int ln_room_stays(const struct lunar_table* table, int all) {
   struct lunar* db = table->db;
-  if (!db->indexes) return 0;
+  if (db->mode == LUNAR_MODE_NONE || !db->indexes) return 0;
   return ln_has_room(db, all ? 0 : ROW_SECTORS + (table->ring ? db->index_sectors / 2u : 0));
 }
 #endif

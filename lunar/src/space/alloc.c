@@ -119,20 +119,20 @@ static int taken_before(struct lunar* db, uint8_t class, uint32_t* ref) {
   return take_at(db, chunk, index, class);
 }
 
-static int remember(struct lunar* db, uint32_t chunk, uint8_t class, uint32_t ref) {
-  LUNAR_ASSERT(chunk < db->geometry.chunk_count && class < db->geometry.class_count);
+static LN_APART int name(struct lunar* db, uint32_t ref) {
   if (db->allocated_count == sizeof db->allocated / sizeof db->allocated[0]) return LUNAR_E_TOO_LARGE;
   db->allocated[db->allocated_count++] = ref;
-  db->class_hint[class] = chunk;
   return 0;
 }
 
-int ln_go_without(struct lunar* db) {
-  if (db->redoing) return 0;
-  if (db->allocated_count == sizeof db->allocated / sizeof db->allocated[0]) return LUNAR_E_TOO_LARGE;
-  db->allocated[db->allocated_count++] = LN_NONE;
-  return 0;
+static int remember(struct lunar* db, uint32_t chunk, uint8_t class, uint32_t ref) {
+  LUNAR_ASSERT(chunk < db->geometry.chunk_count && class < db->geometry.class_count);
+  db->class_hint[class] = chunk;
+  if (chunk > db->chunk_last) db->chunk_last = chunk;
+  return name(db, ref);
 }
+
+int ln_go_without(struct lunar* db) { return db->redoing ? 0 : name(db, LN_NONE); }
 
 /* 1: the chunk can be given out as a whole. */
 static int is_free(struct lunar* db, uint32_t chunk) {
@@ -143,15 +143,24 @@ static int is_free(struct lunar* db, uint32_t chunk) {
   return result;
 }
 
-/* Where large blocks go next: the longest run of free chunks, at most RUN of them, in a window of the device behind the
- * last one. *chunk stays without one. */
-static LN_APART int find_run(struct lunar* db, uint32_t* chunk) {
-  LUNAR_ASSERT(*chunk < db->geometry.chunk_count);
-  const uint32_t chunks = db->geometry.chunk_count, start = *chunk;
+#if LUNAR_WITH_REPAIR
+/* A repair's new pages would be lost in a sector that cannot be read. */
+#define IS_GOOD(db, ref, sectors) ((db)->building & LN_AVOIDS_BAD ? ln_can_be_read(db, ref, sectors) : 1)
+#else
+#define IS_GOOD(db, ref, sectors) 1
+#endif
+
+/* The longest run of free chunks, at most so many as wanted, behind the chunk: *chunk becomes its first one. Returns
+ * its length. nearby: only a window of the device is searched. */
+static LN_APART int find_run(struct lunar* db, int nearby, uint32_t wanted, uint32_t* chunk) {
+  LUNAR_ASSERT(chunk && wanted > 0);
+  const uint32_t chunks = db->geometry.chunk_count, start = *chunk,
+                 most = nearby && WINDOW < chunks ? WINDOW : chunks + wanted;
   uint32_t length = 0, longest = 0;
-  for (uint32_t i = 0; i < WINDOW && i < chunks && longest < RUN; i++) {
+  for (uint32_t i = 0; i < most && longest < wanted; i++) {
     const uint32_t at = (start + i) % chunks;
-    const int free_here = is_free(db, at);
+    int free_here = is_free(db, at);
+    if (free_here > 0 && !nearby) free_here = IS_GOOD(db, ref_of(db, at, 0, 0), db->geometry.chunk_sectors);
     LN_TRY(free_here);
     if (at == 0) length = 0; /* a run does not go round */
     length = free_here ? length + 1 : 0;
@@ -160,10 +169,11 @@ static LN_APART int find_run(struct lunar* db, uint32_t* chunk) {
       *chunk = at + 1 - length;
     }
   }
-  return 0;
+  return (int)longest;
 }
 
-/* As try_chunk, over the whole map. A search without a result is remembered until a block is available again. */
+/* As try_chunk, over the whole map: a window behind the hint, then all from the last chunk on that was ever taken. A
+ * search without a result is remembered until a block is available again. */
 static LN_APART int search(struct lunar* db, uint8_t class, uint32_t* chunk, uint32_t* ref) {
   const uint32_t chunks = db->geometry.chunk_count;
   LUNAR_ASSERT(class < 8 && db->chunks_waiting <= db->chunks_free);
@@ -171,7 +181,8 @@ static LN_APART int search(struct lunar* db, uint8_t class, uint32_t* chunk, uin
   uint32_t bit = 1u << (class + (db->reclaiming ? 16 : 0));
   for (uint32_t pass = 0; pass < 2; pass++, bit <<= 8, at = 0, most = LN_NONE) {
     if (db->searched & bit) continue;
-    for (uint32_t i = 0; i < chunks; i++, at = at + 1 < chunks ? at + 1 : 0) {
+    for (uint32_t i = 0; i < WINDOW + chunks; i++, at = at + 1 < chunks ? at + 1 : 0) {
+      if (i == WINDOW) at = db->chunk_last;
       const int taken = try_chunk(db, at, 0, class, most, ref);
       if (!taken) continue;
       *chunk = db->chunk_hint = at;
@@ -195,19 +206,12 @@ static int alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) 
     if (!taken) chunk = db->class_hint[class];
   }
   if (!taken && class + 1 == db->geometry.class_count && db->chunks_free && !is_reserved(db))
-    LN_TRY(find_run(db, &chunk));
+    LN_TRY(find_run(db, 1, RUN, &chunk)); /* so that large blocks lie together */
   if (!taken) taken = try_chunk(db, chunk, 0, class, blocks, ref);
   if (!taken) taken = search(db, class, &chunk, ref);
   if (taken <= 0) return taken < 0 ? taken : LUNAR_E_FULL;
   return remember(db, chunk, class, *ref);
 }
-
-#if LUNAR_WITH_REPAIR
-/* A repair's new pages would be lost in a sector that cannot be read. */
-#define IS_GOOD(db, ref, sectors) ((db)->building & LN_AVOIDS_BAD ? ln_can_be_read(db, ref, sectors) : 1)
-#else
-#define IS_GOOD(db, ref, sectors) 1
-#endif
 
 /* A block of the class, where that is free from this sector on (LN_NONE: anywhere). Room for a page of the map is made
  * here, where less of the stack is in use. */
@@ -221,36 +225,33 @@ int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
   }
 }
 
+static int take_run(struct lunar* db, uint32_t first, uint32_t chunks) {
+  for (uint32_t chunk = first; chunk < first + chunks; chunk++)
+    LN_TRY(take_at(db, chunk, 0, (uint8_t)(db->geometry.class_count - 1)));
+  return 0;
+}
+
 /* So many free chunks one behind the other, each one block of the largest class; *ref is the first. */
 int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
   LUNAR_ASSERT(chunks > 0 && ref);
   const uint8_t class = (uint8_t)(db->geometry.class_count - 1);
-  uint32_t first = 0, length = 0, chunk = 0;
+  uint32_t first = db->chunk_last;
   if (db->redoing) {
     LN_TRY(taken_before(db, class, ref));
     first = chunk_of(db, *ref);
-    length = chunks;
-    chunk = first + 1;
-  } else {
-    LUNAR_ASSERT(db->run_missing > 0);
-    if (chunks >= db->run_missing) return LUNAR_E_FULL;
-    for (uint32_t i = 0; length < chunks && i < db->geometry.chunk_count; i++) {
-      int free_here = is_free(db, i);
-      if (free_here > 0) free_here = IS_GOOD(db, ref_of(db, i, 0, class), db->geometry.chunk_sectors);
-      LN_TRY(free_here);
-      length = free_here ? length + 1 : 0;
-      if (length == 1) first = i;
-    }
-    if (length < chunks) {
-      db->run_missing = chunks;
-      return LUNAR_E_FULL;
-    }
-    chunk = first;
-    *ref = ref_of(db, first, 0, class);
-    LN_TRY(remember(db, first, class, *ref));
+    return take_run(db, first + 1, chunks - 1);
   }
-  for (; chunk < first + chunks; chunk++) LN_TRY(take_at(db, chunk, 0, class));
-  return 0;
+  LUNAR_ASSERT(db->run_missing > 0);
+  if (chunks >= db->run_missing) return LUNAR_E_FULL;
+  const int length = find_run(db, 0, chunks, &first);
+  LN_TRY(length);
+  if ((uint32_t)length < chunks) {
+    db->run_missing = chunks;
+    return LUNAR_E_FULL;
+  }
+  *ref = ref_of(db, first, 0, class);
+  LN_TRY(remember(db, first, class, *ref));
+  return take_run(db, first, chunks);
 }
 
 int ln_free(struct lunar* db, uint32_t ref) {
