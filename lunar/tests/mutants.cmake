@@ -245,7 +245,7 @@ target_link_libraries(lunar-SharedVolume PRIVATE lunar_emubd GTest::gtest_main e
 function(lunar_shared_volume_mutant name file old new)
   lunar_mutant_of(SharedVolume ${name} ${file} "${old}" "${new}" --gtest_filter=*once_lost_them)
 endfunction()
-lunar_shared_volume_mutant(recovery_uses_a_block_too_early space/alloc.c "return db->redoing ? 0 : name(db, LN_NONE);" "(void)db;\n  return 0;")
+lunar_shared_volume_mutant(recovery_uses_a_block_too_early space/alloc.c "return db->redoing ? 0 : list_ref(db, LN_NONE);" "(void)db;\n  return 0;")
 lunar_shared_volume_mutant(recovery_finds_no_frame pages/buffer.c "(CHANCES + 3u)" "(CHANCES + 2u)")
 
 # Pages that checkpoints leave in the buffer.

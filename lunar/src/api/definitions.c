@@ -2,12 +2,12 @@
 #include "api.h"
 
 static int remove_all_once(struct lunar* db, enum ln_record type, uint16_t number,
-                           int (*redo)(struct lunar* db, uint16_t number)) {
+                           int (*empties)(struct lunar* db, uint16_t number)) {
   LUNAR_ASSERT(number < db->geometry.tables_max);
   const struct ln_record_header record = {.type = type, .table = number};
   LN_TRY(ln_make_room(db, 1));
   db->changing = 1;
-  LN_TRY(redo(db, number));
+  LN_TRY(empties(db, number));
   LN_TRY(ln_has_room(db, 0));
   LN_TRY(ln_log(db, &record, NULL, NULL));
   ln_extents_follow(db, &db->series, &record);
@@ -16,10 +16,10 @@ static int remove_all_once(struct lunar* db, enum ln_record type, uint16_t numbe
 
 /* Removes all rows: LN_DROP, LN_TRUNCATE. */
 static int remove_all(struct lunar* db, enum ln_record type, uint16_t number,
-                      int (*redo)(struct lunar* db, uint16_t number)) {
+                      int (*empties)(struct lunar* db, uint16_t number)) {
   struct ln_attempts attempts = {.freed = 0};
   int error;
-  do error = remove_all_once(db, type, number, redo);
+  do error = remove_all_once(db, type, number, empties);
   while (ln_retry(db, &error, &attempts));
   return error;
 }

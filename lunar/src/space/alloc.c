@@ -119,7 +119,7 @@ static int taken_before(struct lunar* db, uint8_t class, uint32_t* ref) {
   return take_at(db, chunk, index, class);
 }
 
-static LN_APART int name(struct lunar* db, uint32_t ref) {
+static LN_APART int list_ref(struct lunar* db, uint32_t ref) {
   if (db->allocated_count == sizeof db->allocated / sizeof db->allocated[0]) return LUNAR_E_TOO_LARGE;
   db->allocated[db->allocated_count++] = ref;
   return 0;
@@ -129,10 +129,10 @@ static int remember(struct lunar* db, uint32_t chunk, uint8_t class, uint32_t re
   LUNAR_ASSERT(chunk < db->geometry.chunk_count && class < db->geometry.class_count);
   db->class_hint[class] = chunk;
   if (chunk > db->chunk_last) db->chunk_last = chunk;
-  return name(db, ref);
+  return list_ref(db, ref);
 }
 
-int ln_go_without(struct lunar* db) { return db->redoing ? 0 : name(db, LN_NONE); }
+int ln_go_without(struct lunar* db) { return db->redoing ? 0 : list_ref(db, LN_NONE); }
 
 /* 1: the chunk can be given out as a whole. */
 static int is_free(struct lunar* db, uint32_t chunk) {
