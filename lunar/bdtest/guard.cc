@@ -95,18 +95,24 @@ std::string in_use(const std::string& path) {
 }
 
 bool is_nonzero_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-  std::vector<char> bytes(std::size_t{1} << 20);
-  std::uint64_t examined = 0;
-  do {
-    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    bytes.resize(static_cast<std::size_t>(file.gcount()));
-    if (std::ranges::any_of(bytes, [](char byte) { return byte != 0; })) return true;
-    examined += bytes.size();
-  } while (file);
-  return examined < static_cast<std::uint64_t>(status.st_size);  // the rest cannot be read
+  bool nonzero = false;
+  if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
+    std::vector<char> bytes(std::size_t{1} << 20);
+    for (off_t at = 0; !nonzero && at < status.st_size;) {
+      if (const off_t data = lseek(file, at, SEEK_DATA); data >= 0)
+        at = data;  // holes are zeros
+      else if (errno == ENXIO)
+        break;
+      const ssize_t count = pread(file, bytes.data(), bytes.size(), at);
+      nonzero = count <= 0 ||  // what cannot be read is not known to be zero
+                std::any_of(bytes.begin(), bytes.begin() + count, [](char byte) { return byte != 0; });
+      at += count;
+    }
+  }
+  if (file >= 0) close(file);
+  return nonzero;
 }
 
 std::string contents_of(const lunar_config& device) {

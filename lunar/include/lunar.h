@@ -541,12 +541,11 @@ LUNAR_MUST_CHECK int lunar_index_cursor(struct lunar_cursor* cursor, struct luna
  * becomes their number; fewer than rows: no more such block, or no room for it. A block is free when its last row has
  * moved.
  *
- * Nothing depends on this call. Every insertion and update of a table of which an eighth is dead moves up to four rows
- * by itself, of at most four times its bytes together or one row, and up to two more rows for removals before it; a
- * change within a transaction does so at the next lunar_begin; and where there is no free block for an insertion or
- * update, it empties up to four blocks of any table. Ring tables need none of it. While a cursor is in use that depends
- * on the places of rows, nothing is moved (see lunar_cursor_close). lunar_stat reports dead_bytes. E_TXN (in a
- * transaction). */
+ * Nothing depends on this call. Every insertion and update of a table of which an eighth is dead moves up to eight rows
+ * by itself, of at most eight times its bytes together or one row; a change within a transaction does so at the next
+ * lunar_begin; and where there is no free block for an insertion or update, it empties up to four blocks of any table.
+ * Ring tables need none of it. While a cursor is in use that depends on the places of rows, nothing is moved (see
+ * lunar_cursor_close). lunar_stat reports dead_bytes. E_TXN (in a transaction). */
 LUNAR_MUST_CHECK int lunar_compact(struct lunar* db, uint32_t rows, uint32_t* moved);
 
 /* Begins a transaction: everything up to lunar_commit happens wholly or not at all. This may write a checkpoint.
@@ -646,8 +645,9 @@ struct lunar_losses {
  * the rows in front of them, or with the headers of the blocks before and behind it. Copy what can be read before (the
  * shell's .export). losses becomes what has gone. The time grows with the table and the volume: it reads each row
  * twice, and once for each index, and the first sector of each block in use. Blocks that no table has any more are free
- * afterwards, but for those with an unreadable sector, which are never used again. After a power cut in it every call
- * with the table returns E_CORRUPT, until it is repaired again; losses then lacks what had gone before the cut.
+ * afterwards, but for those with an unreadable sector, which are never used again. After an error or a power cut
+ * in it every call with the table returns E_CORRUPT, until it is repaired again; losses then lacks what had gone
+ * before.
  *
  * Insertions into ring tables, and lunar_table_open after a mount that met damage, do this by themselves, so that a
  * logger goes on; the call then takes as long.

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <vector>
@@ -251,9 +252,17 @@ std::string damage_of(const Table& table, Volume& volume, const Written& written
                      volume.explain(written.error), written.rows);
 }
 
+// Rows in the place of a volume would destroy it.
+void refuse_devices(const Volume& volume, const std::string& path) {
+  std::error_code none;
+  if (std::filesystem::equivalent(path, volume.path(), none)) throw Failure(path + ": it is the volume itself");
+  if (std::filesystem::is_block_file(path, none)) throw Failure(path + ": it is a block device");
+}
+
 // The file has what write_content writes. It stays where write_content returns, and is removed where that throws.
 template <typename Content>
-void write_file(const std::string& path, const Content& write_content) {
+void write_file(const Volume& volume, const std::string& path, const Content& write_content) {
+  refuse_devices(volume, path);
   std::FILE* file = std::fopen(path.c_str(), "we");
   if (file == nullptr) throw Failure(path + ": " + std::strerror(errno));
   struct Close {
@@ -262,9 +271,11 @@ void write_file(const std::string& path, const Content& write_content) {
       if (file != nullptr) std::fclose(file);
     }
   } closing{file};
-  const auto discard = [&] {
-    struct stat status {};
-    if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) std::remove(path.c_str());
+  const auto discarded = [&] { /* a pipe or /dev/full stays */
+                               std::error_code none;
+                               const bool removed =
+                                   std::filesystem::is_regular_file(path, none) && std::filesystem::remove(path, none);
+                               return removed ? "; the file was removed" : "";
   };
   const auto write = [file](std::string_view text) {
     const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
@@ -279,11 +290,9 @@ void write_file(const std::string& path, const Content& write_content) {
       throw Failure(std::strerror(errno));
     }
   } catch (const Interrupted&) {
-    discard();
-    throw Interrupted(path + ": interrupted; the file was removed");
+    throw Interrupted(path + ": interrupted" + discarded());
   } catch (const Failure& failure) {
-    discard();
-    throw Failure(path + ": " + failure.what() + "; the file was removed");
+    throw Failure(path + ": " + failure.what() + discarded());
   }
 }
 
@@ -317,7 +326,7 @@ void import_table(Volume& volume, const std::string& path, const std::string& ta
 void export_table(Volume& volume, const std::string& name, const std::string& path) {
   Table table(volume, name);
   Written written;
-  write_file(path, [&](const Write& write) {
+  write_file(volume, path, [&](const Write& write) {
     const auto name_of = [&](auto& line, int i) { append_csv_text(line, table.schema.columns[i].name); };
     write(comma_separated(table, name_of) + "\n");
     written = write_rows(volume, table, [&](const lunar_value* values) {
@@ -333,7 +342,7 @@ void dump(Volume& volume, const std::string& path, const Write& write) {
   if (path.empty())
     damage = dump_tables(volume, write);
   else
-    write_file(path, [&](const Write& write_to_file) { damage = dump_tables(volume, write_to_file); });
+    write_file(volume, path, [&](const Write& write_to_file) { damage = dump_tables(volume, write_to_file); });
   if (!damage.empty()) throw Failure(damage);
 }
 

@@ -24,6 +24,13 @@ std::string real_text(double real) {
   return text;
 }
 
+// lunar's SQL reads 15 digits exactly, and 17 as the number that they were printed from.
+std::string real_literal(double real) {
+  const auto text = real_text(real);
+  const auto digits = std::ranges::count_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return digits <= 15 && text.find('e') == std::string::npos ? text : fmt::format("{:.16e}", real);
+}
+
 std::string blob_text(std::string_view bytes) {
   std::string text = "X'";
   for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -178,6 +185,7 @@ void append_csv(std::string& line, const lunar_value& value) {
 std::string sql_text(const lunar_value& value) {
   if (value.type == LUNAR_REAL && std::isnan(value.as.real)) return "NULL";
   if (value.type == LUNAR_REAL && std::isinf(value.as.real)) return value.as.real > 0 ? "9.0e+999" : "-9.0e+999";
+  if (value.type == LUNAR_REAL) return real_literal(value.as.real);
   if (value.type != LUNAR_TEXT) return plain_text(value, 0);
   std::string text = "'";
   for (const char c : bytes_of(value)) text += c == '\'' ? std::string("''") : std::string(1, c);

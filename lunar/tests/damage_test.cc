@@ -725,6 +725,47 @@ TEST(Repair, frees_no_segment_that_has_old_pages) {
   }
 }
 
+// Blocks whose rows are all lost leave the chain; their headers can still be read and name their neighbours.
+TEST(Repair, of_neighbouring_blocks_without_a_row_leaves_a_sound_volume) {
+  constexpr std::uint32_t bytes = 4096;
+  std::uint32_t lost = 0;
+  for (std::uint32_t block = 0; block < 40; ++block) {
+    Logger logger;
+    emubd_close(&logger.device);
+    ASSERT_EQ(emubd_open(&logger.device, bytes, 512), 0);
+    emubd_config(&logger.device, &logger.config);
+    std::vector<std::uint64_t> buffer(16 * bytes / 8);
+    logger.config.buffer = buffer.data(), logger.config.buffer_bytes = 16 * bytes;
+    logger.config.tables_max = 0, logger.config.class_bytes_max = 2 * bytes, logger.config.log_bytes = 0;
+    ASSERT_EQ(lunar_format(&logger.config), 0);
+    ASSERT_EQ(lunar_mount(&logger.db, &logger.config), 0);
+    lunar_schema schema{};
+    schema.column_count = 2;
+    schema.columns[0] = {"k", LUNAR_INT64, 0}, schema.columns[1] = {"v", LUNAR_BLOB, 0};
+    lunar_table table;
+    ASSERT_EQ(lunar_table_create(&logger.db, "t", &schema), 0);
+    ASSERT_EQ(lunar_table_open(&logger.db, "t", &table), 0);
+    const std::string content(300, 'x');
+    for (std::int64_t key = 0; key < 300; ++key) {
+      const lunar_value row[2] = {integer(key), blob(content)};
+      ASSERT_EQ(lunar_insert(&table, row), 0);
+    }
+    ASSERT_EQ(lunar_checkpoint(&logger.db), 0);
+    for (std::uint32_t i = 0; i < 2; ++i)
+      emubd_set_bad(&logger.device, logger.db.geometry.data_at + 2 * (block + i) + 1, EMUBD_BAD_READ);
+    ASSERT_EQ(lunar_unmount(&logger.db), 0);
+    ASSERT_EQ(lunar_mount(&logger.db, &logger.config), 0);
+    ASSERT_EQ(lunar_table_open(&logger.db, "t", &table), 0);
+    lunar_losses losses{};
+    lunar_findings found{};
+    ASSERT_EQ(lunar_repair(&table, &losses), 0) << block;
+    ASSERT_EQ(lunar_check(&logger.db, &found), 0) << found.text << ", block " << block;
+    EXPECT_EQ(found.rows + losses.rows, 300U);
+    lost += losses.rows;
+  }
+  EXPECT_GT(lost, 100U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Tables, DamagedSector,
                          testing::Values(Log{"ring_hash", true, LUNAR_INDEX_HASH, false, false},
                                          Log{"ring_tree", true, LUNAR_INDEX_TREE, false, true},

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <ctime>
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,12 @@ namespace {
 class Volume {
  public:
   Volume(std::uint32_t megabytes, std::size_t buffer_bytes, lunar_index index, std::uint32_t text_bytes,
-         std::uint32_t class_bytes_max = 0)
+         std::uint32_t class_bytes_max = 0, std::uint32_t log_bytes = 0, lunar_mode mode = LUNAR_MODE_DATA)
       : buffer_(buffer_bytes / 4), content_(text_bytes, 'x') {
     EXPECT_EQ(emubd_open(&device, 512, megabytes * 2048), 0);
     emubd_config(&device, &config_);
-    config_.buffer = buffer_.data(), config_.buffer_bytes = buffer_bytes, config_.mode = LUNAR_MODE_DATA;
-    config_.class_bytes_max = class_bytes_max;
+    config_.buffer = buffer_.data(), config_.buffer_bytes = buffer_bytes, config_.mode = mode;
+    config_.class_bytes_max = class_bytes_max, config_.log_bytes = log_bytes;
     EXPECT_EQ(lunar_format(&config_), 0);
     EXPECT_EQ(lunar_mount(&db, &config_), 0);
     lunar_schema schema{};
@@ -119,6 +120,36 @@ TEST(Mount, after_a_cut_reads_few_sectors_also_with_a_large_buffer) {
 }
 
 // Rows read in the order of their blocks, each once: 2.5 requests a row when the key was read again after the columns.
+// GUIDE.md promises a request for each sector of the log at most.
+TEST(Mount, after_a_cut_makes_as_many_requests_as_the_log_has_sectors_at_most) {
+  std::mt19937_64 random(test_seed());
+  for (const std::uint32_t log_bytes : {64U << 10, 256U << 10, 1U << 20, 4U << 20}) {
+    constexpr std::int64_t rows = 50'000;
+    Volume volume(64, 1 << 20, LUNAR_INDEX_TREE, 300, 0, log_bytes, LUNAR_MODE_FULL);
+    for (std::int64_t key = 0; key < rows; ++key) ASSERT_EQ(volume.insert(key), 0);
+    std::uint64_t most = 0, updates = 0, sectors = 0, all = 0;
+    std::string content(300, 'y');
+    const int cuts = 24;
+    for (int cut = 0; cut < cuts; ++cut) {
+      const auto before = volume.device.sectors_written;
+      for (auto left = 1000 + random() % 2500; left > 0; --left, ++updates) {
+        content[0] = static_cast<char>(random());
+        const lunar_value key = integer(static_cast<std::int64_t>(random() % rows)), value = text(content);
+        ASSERT_EQ(lunar_update(&volume.table, &key, 1, &value), 0);
+      }
+      sectors += volume.device.sectors_written - before;
+      volume.device.mounted = nullptr;
+      const auto requests = volume.requests();
+      ASSERT_EQ(volume.mount_with(1 << 20), 0);
+      most = std::max(most, volume.requests() - requests), all += volume.requests() - requests;
+    }
+    std::printf("log of %4u KB: a mount makes %4lu requests, at most %4lu; an update writes %.2f sectors\n",
+                log_bytes >> 10, static_cast<unsigned long>(all / cuts), static_cast<unsigned long>(most),
+                static_cast<double>(sectors) / static_cast<double>(updates));
+    EXPECT_LE(most, log_bytes / 512);
+  }
+}
+
 // The search of the map begins where the tables end, not at its beginning: 600 reads here.
 TEST(Mount, is_followed_by_insertions_with_few_reads) {
   for (const lunar_index index : {LUNAR_INDEX_HASH, LUNAR_INDEX_TREE}) {

@@ -110,6 +110,8 @@ lunar_mutant_of(KeptTwice leaked_blocks_stay recovery/owner.c "if (owner == LN_L
   --gtest_filter=Repair*:*DamagedSector.*)
 lunar_mutant_of(KeptTwice bad_sectors_are_used_again recovery/owner.c
   "return readable ? LN_LEAKED : LN_LOST;" "return LN_LEAKED;" --gtest_filter=Repair*:*DamagedSector.*)
+lunar_mutant_of(KeptTwice a_block_without_rows_leads_to_the_next recovery/repair.c
+  "ln_put16(frame->bytes + LN_BLOCK_TABLE, LN_NO_TABLE);" "" --gtest_filter=Repair.of_neighbouring*)
 lunar_mutant_of(KeptTwice segments_with_old_pages_are_freed recovery/owner.c
   "if (!owned) owned = is_anywhere" "if (!owned && kind != LN_BLOCK) owned = is_anywhere" --gtest_filter=Repair.*)
 lunar_mutant_of(KeptTwice the_oldest_row_ends_a_logger tables/ring.c

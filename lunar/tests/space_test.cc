@@ -193,7 +193,7 @@ TEST_P(Space, of_deleted_rows_comes_back) {
 INSTANTIATE_TEST_SUITE_P(
     Of, Space,
     testing::Values(Law{"mixed, 60 % live", Sizes::mixed, 0.6, 1.6}, Law{"mixed, 27 % live", Sizes::mixed, 0.27, 1.5},
-                    Law{"mixed, 60 % live, hash", Sizes::mixed, 0.6, 1.66, LUNAR_INDEX_HASH},
+                    Law{"mixed, 60 % live, hash", Sizes::mixed, 0.6, 1.6, LUNAR_INDEX_HASH},
                     Law{"fixed", Sizes::fixed, 0.6, 1.6}, Law{"doubling", Sizes::doubling, 0.6, 1.6},
                     Law{"two peaks", Sizes::two_peaked, 0.6, 1.6}, Law{"rising", Sizes::rising, 0.6, 1.6},
                     Law{"a byte a round", Sizes::by_one_byte, 0.6, 1.6}));

@@ -14,6 +14,8 @@ const char* sql_peek_index(const struct lunar_statement* statement);
 int sql_peek_ordered_by_index(const struct lunar_statement* statement);
 /* Returns the access path of a statement on rows as text, else NULL. */
 const char* sql_peek_path(const struct lunar_statement* statement);
+/* Of the library: reads a number, and returns how many bytes it takes. */
+uint32_t ln_sql_number(const char* text, uint32_t bytes, struct lunar_value* value);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <random>
 
 #include "sql_database.h"
 #include "sql_peek.h"
@@ -799,6 +802,28 @@ TEST(SqlDocumentation, examples_give_the_documented_results) {
     }
   }
   EXPECT_GT(statements, 15);
+}
+
+// The shell writes each REAL with 17 digits where fewer are not enough.
+TEST(SqlNumbers, of_17_digits_are_read_back) {
+  std::mt19937_64 random(test_seed());
+  std::uint64_t tried = 0;
+  for (std::uint64_t i = 0; i < 4'000'000 / one_in(20); ++i) {
+    std::uint64_t bits = random();
+    if (i % 4 == 0) bits = (bits & 0x800fffffffffffff) | (1023 - 60 + random() % 120) << 52;  // not far from 1
+    if (i % 64 == 1) bits &= 0x800fffffffffffff;                                              // subnormal
+    if (i % 64 == 2) bits &= 0xfff0000000000000 | ((1ULL << random() % 52) - 1);              // near a power of two
+    double real;
+    std::memcpy(&real, &bits, sizeof real);
+    if (!std::isfinite(real) || real == 0) continue;
+    char text[40];
+    const int bytes = std::snprintf(text, sizeof text, "%.16e", std::fabs(real));
+    lunar_value value{};
+    ASSERT_EQ(ln_sql_number(text, static_cast<std::uint32_t>(bytes), &value), static_cast<std::uint32_t>(bytes));
+    ASSERT_EQ(value.as.real, std::fabs(real)) << text;
+    ++tried;
+  }
+  std::printf("%lu numbers\n", static_cast<unsigned long>(tried));
 }
 
 }  // namespace

@@ -270,6 +270,36 @@ def test_a_schema_makes_the_same_table(tmp_path: Path) -> None:
     assert 'no table "x"' in complaint(image, ".schema x")
 
 
+@pytest.mark.parametrize("options", [[], ["--read-only"]])
+@pytest.mark.parametrize("command", [".export readings {}", ".dump {}"])
+def test_an_export_does_not_replace_the_volume(image: Path, tmp_path: Path, options: list[str], command: str) -> None:
+    before = image.read_bytes()
+    link = tmp_path / "link"
+    link.symlink_to(image)
+    for path in (image, link, image.parent / "." / image.name):
+        assert complaint(*options, image, command.format(path)).endswith(": it is the volume itself\n")
+    assert out("--read-only", image, "SELECT COUNT(*) FROM readings") == "3\n"
+    assert len(image.read_bytes()) == len(before)
+
+
+def test_an_export_to_a_full_device_names_no_removed_file(image: Path) -> None:
+    assert complaint(image, ".export readings /dev/full").endswith("/dev/full: No space left on device\n")
+    assert Path("/dev/full").exists()
+
+
+def test_a_dump_keeps_every_bit_of_a_real(tmp_path: Path) -> None:
+    source, copy, seed = tmp_path / "a.img", tmp_path / "b.img", random.Random(1)
+    reals = [seed.uniform(-100, 100) * 10.0 ** seed.randint(-300, 300) for _ in range(1000)]
+    reals += [seed.uniform(-100, 100) for _ in range(1000)] + [5e-324, 1.7976931348623157e308, 0.1, -0.0, 1e23]
+    rows = tmp_path / "reals.csv"
+    rows.write_text("n,r\n" + "".join(f"{n},{real!r}\n" for n, real in enumerate(reals)))
+    run("--format", "--size", "16M", source, "CREATE TABLE t (n INTEGER PRIMARY KEY, r REAL)", f".import {rows} t")
+    run(source, f".dump {tmp_path / 'dump.sql'}")
+    run("--format", "--size", "16M", copy, f".read {tmp_path / 'dump.sql'}")
+    for image in (source, copy):
+        assert [float(line) for line in out(image, "SELECT r FROM t").split()] == reals
+
+
 def test_export_and_import_give_the_same_values(tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     print("seed", seed)

@@ -394,11 +394,10 @@ static int try_read(struct lunar* db, uint32_t sector) {
   return 0;
 }
 
-int ln_is_readable(struct lunar* db, uint32_t sector) { return try_read(db, sector) == 0; }
-
 int ln_can_be_read(struct lunar* db, uint32_t sector, uint32_t count) {
   for (; count--; sector++) {
-    const int error = try_read(db, sector);
+    int error = try_read(db, sector);
+    if (error == LUNAR_E_IO && db->state != LN_BROKEN) error = try_read(db, sector); /* that may have passed */
     if (!error) continue;
     LN_TRY(ln_is_bad_sector(db, error));
     return 0;

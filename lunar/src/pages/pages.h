@@ -134,7 +134,6 @@ void ln_cleaned(struct lunar* db, struct lunar_frame* frame);
 int ln_forget(struct lunar* db, uint32_t sector, uint32_t count); /* E_CORRUPT: one is pinned */
 void ln_forget_all(struct lunar* db);
 void ln_seal(struct lunar* db, struct lunar_frame* frame);
-int ln_is_readable(struct lunar* db, uint32_t sector);                 /* after a failed read: 1: that has passed */
 int ln_page_kind(struct lunar* db, uint32_t sector);                   /* LN_DATA: it is no page, or a damaged one */
 int ln_can_be_read(struct lunar* db, uint32_t sector, uint32_t count); /* 1, 0, or an error of the device as a whole */
 /* Bytes of the device as an operation sees them: frames and stage before medium. */

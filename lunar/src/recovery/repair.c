@@ -126,10 +126,16 @@ static int link_blocks(struct lunar* db, struct lunar_frame* meta, uint32_t prev
 
 /* A block without rows. One with a bad sector stays allocated, and is not used again. */
 static int give_back(struct lunar* db, uint32_t ref) {
+  struct lunar_frame* frame;
   const int sectors = ln_used_sectors(db, ref);
   LN_TRY(sectors);
   const int readable = ln_can_be_read(db, ref, (uint32_t)sectors);
-  return readable > 0 ? ln_free(db, ref) : readable;
+  if (readable) return readable < 0 ? readable : ln_free(db, ref);
+  LN_TRY(ln_block_header(db, ref, &frame));
+  ln_put16(frame->bytes + LN_BLOCK_TABLE, LN_NO_TABLE); /* what it names as the next one is not reached by it */
+  ln_dirty(db, frame);
+  ln_put(frame);
+  return 0;
 }
 
 /* Each block gets a whole header and sound rows, or leaves the chain. */

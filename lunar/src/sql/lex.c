@@ -3,7 +3,7 @@
 
 #if LUNAR_WITH_SQL
 
-enum { LETTER = 1, DIGIT = 2, SPACE = 4 };
+enum { LETTER = 1, DIGIT = 2, SPACE = 4, SCALE_MAX = 400 };
 
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 static char upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 32) : c; }
@@ -106,11 +106,39 @@ void ln_sql_next(struct ln_token* token, const char* end) {
   token->bytes = (uint32_t)(p - from);
 }
 
-static double power_of_ten(uint32_t exponent) {
-  double power = 1, square = 10;
-  for (; exponent; exponent >>= 1, square *= square)
-    if (exponent & 1) power *= square;
-  return power;
+/* digits times ten to the scale. Up to 2^53 and 10^22 both are doubles, so that one operation rounds once (W. Clinger,
+ * PLDI 1990). Else a mantissa of 64 bits is multiplied or divided by 10^8 in turn: the error stays below a tenth of
+ * half a unit of the double, so that 17 digits, of which only one double is so near, become that double. */
+static double scaled(uint64_t digits, int32_t scale) {
+  LUNAR_ASSERT(scale >= -SCALE_MAX && scale <= SCALE_MAX);
+  int32_t exponent = 0;
+  double number = (double)digits, power = 1;
+  if (digits >> 53 == 0 && scale >= -22 && scale <= 22) {
+    for (int32_t i = scale < 0 ? -scale : scale; i; i--) power *= 10;
+    return scale < 0 ? number / power : number * power;
+  }
+  for (; !(digits >> 63); digits <<= 1) exponent--;
+  while (scale) {
+    const int divides = scale < 0;
+    uint32_t factor = 1, low = 0;
+    for (uint32_t i = 0; i < 8 && scale; i++, scale += divides ? 1 : -1) factor *= 10;
+    if (divides) {
+      uint64_t rest = digits % factor;
+      digits /= factor;
+      for (; !(digits >> 63); digits <<= 1, rest <<= 1) exponent--;
+      digits += rest / factor;
+    } else {
+      const uint64_t below = (digits & UINT32_MAX) * factor;
+      digits = (digits >> 32) * factor + (below >> 32);
+      exponent += 32;
+      for (low = (uint32_t)below; !(digits >> 63); low <<= 1, exponent--) digits = digits << 1 | low >> 31;
+    }
+  }
+  number = (double)digits;
+  for (; exponent > 0; exponent--) number *= 2;
+  for (; exponent < -1000; exponent++) power /= 2; /* what is less than 2^-1022 is rounded once, at the end */
+  for (; exponent < 0; exponent++) number /= 2;
+  return number * power;
 }
 
 uint32_t ln_sql_number(const char* text, uint32_t bytes, struct lunar_value* value) {
@@ -152,14 +180,10 @@ uint32_t ln_sql_number(const char* text, uint32_t bytes, struct lunar_value* val
   value->as.integer = (int64_t)digits;
   if (!real && !scale && digits <= INT64_MAX) return i;
   value->type = LUNAR_REAL;
-  double number = (double)digits;
-  if (scale < -300) {
-    number /= power_of_ten(300);
-    scale = scale < -600 ? -300 : scale + 300;
-  }
-  if (scale > 400) scale = 400;
   if (digits == 0) return i; /* 0.0, whose bits are those of 0 */
-  value->as.real = scale < 0 ? number / power_of_ten((uint32_t)-scale) : number * power_of_ten((uint32_t)scale);
+  if (scale > SCALE_MAX) scale = SCALE_MAX;
+  if (scale < -SCALE_MAX) scale = -SCALE_MAX;
+  value->as.real = scaled(digits, scale);
   return i;
 }
 

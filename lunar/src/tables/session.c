@@ -59,6 +59,7 @@ int ln_enter(struct lunar* db) {
 
 int ln_leave(struct lunar* db, int error) {
   LUNAR_ASSERT(db && db->config);
+  LUNAR_ASSERT(error || db->state != LN_BROKEN); /* the call that ends a handle says so */
   check_invariants(db);
   if (db->config->unlock) db->config->unlock(db->config);
   return error;

@@ -77,7 +77,10 @@ int ln_mark_damaged(struct lunar* db, struct lunar_frame* meta, uint16_t number,
   const int known = db->redoing && meta->bytes[LN_META_RING] & LN_MENDED; /* an index without the rows before */
   if (db->state == LN_BROKEN || !error) return error;
   if (!known && error != LUNAR_E_CORRUPT && error != LUNAR_E_IO) return error;
-  if (error == LUNAR_E_IO && ln_is_readable(db, db->failed_sector)) return error;
+  if (error == LUNAR_E_IO) {
+    const int readable = ln_can_be_read(db, db->failed_sector, 1);
+    if (readable) return readable < 0 ? readable : error;
+  }
   if (db->state == LN_IN_TXN) return error; /* the transaction is undone */
   db->marked = (uint16_t)(number + 1);
   LN_TRY(ln_same_volume(db, NULL));
