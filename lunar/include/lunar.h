@@ -314,6 +314,9 @@ struct lunar {
 #if !defined(LUNAR_WITH_CURSOR) || LUNAR_WITH_CURSOR
   uint32_t tree_changes; /* and recoveries */
 #endif
+#if !defined(LUNAR_WITH_TEXTS) || LUNAR_WITH_TEXTS
+  const char* invalid; /* the name of the argument of the last E_INVALID */
+#endif
 #if !defined(LUNAR_WITH_CACHE) || LUNAR_WITH_CACHE
   struct lunar_cache* caches;
 #endif
@@ -685,6 +688,9 @@ LUNAR_MUST_CHECK int lunar_stat(struct lunar* db, struct lunar_statistics* stat)
 /* Returns the error's text, without a final full stop. */
 const char* lunar_error_text(int error);
 
+/* After E_INVALID of a function with a handle or table: the name of the invalid argument ("bound": from or to). Empty:
+ * no call has returned it, or the build has no texts. The following functions name the field or column. */
+const char* lunar_invalid_argument(const struct lunar* db);
 /* After E_INVALID: the field of the configuration or schema that is invalid, as text; empty: none is, or the build has
  * no texts. lunar_config_fault also checks the fields that only lunar_format uses. */
 const char* lunar_config_fault(const struct lunar_config* config);

@@ -895,5 +895,47 @@ TEST(Faults, of_schemas_and_values_name_field_and_column) {
   EXPECT_EQ(lunar_values_fault(&world.table, row), 0);
 }
 
+TEST(InvalidArgument, is_named) {
+  World world({}, 1);
+  lunar* db = &world.db;
+  lunar_table* table = &world.table;
+  EXPECT_STREQ(lunar_invalid_argument(db), "");
+  EXPECT_STREQ(lunar_invalid_argument(nullptr), "");
+  const auto argument = [&](int error) {
+    return error == LUNAR_E_INVALID ? std::string(lunar_invalid_argument(db)) : "error " + std::to_string(error);
+  };
+  const std::string word = "word", long_name(24, 'n');
+  const lunar_value key = integer(1), no_key = text(word);
+  lunar_schema schema{};
+  lunar_cache cache{};
+  lunar_cursor cursor{};
+  std::uint32_t memory[64];
+  lunar_value values[8]{};
+  char row[64];
+  EXPECT_EQ(argument(lunar_table_create(db, "", &schema)), "schema");
+  EXPECT_EQ(argument(lunar_table_drop(db, "")), "name");
+  EXPECT_EQ(argument(lunar_table_open(db, long_name.c_str(), table)), "name");
+  EXPECT_EQ(argument(lunar_insert(table, values)), "values");
+  EXPECT_EQ(argument(lunar_get(table, &no_key, row, sizeof row, values)), "key");
+  EXPECT_EQ(argument(lunar_remove(table, &no_key)), "key");
+  EXPECT_EQ(argument(lunar_update(table, &key, 9, &key)), "column");
+  EXPECT_EQ(argument(lunar_update(table, &key, 0, &key)), "column");
+  EXPECT_EQ(argument(lunar_update(table, &key, 1, &key)), "value");
+  const std::string name = [&] {
+    char listed[LUNAR_NAME_MAX + 1];
+    std::uint16_t number = 0;
+    EXPECT_EQ(lunar_table_list(db, &number, listed), 0);
+    return std::string(listed);
+  }();
+  EXPECT_EQ(argument(lunar_index_create(db, name.c_str(), "i", 9, LUNAR_INDEX_TREE)), "column");
+  EXPECT_EQ(argument(lunar_index_create(db, name.c_str(), "i", 1, 7)), "kind");
+  EXPECT_EQ(argument(lunar_index_create(db, name.c_str(), "", 1, LUNAR_INDEX_TREE)), "name");
+  EXPECT_EQ(argument(lunar_cache_open(table, &cache, memory, sizeof memory, 0)), "row_bytes");
+  EXPECT_EQ(argument(lunar_cache_open(table, &cache, reinterpret_cast<char*>(memory) + 1, 64, 1)), "memory");
+  EXPECT_EQ(argument(lunar_cursor_open(&cursor, table, &no_key, nullptr, 0)), "error -17");  // a hash index
+  ASSERT_EQ(lunar_unmount(db), 0);
+  EXPECT_EQ(argument(lunar_sync(db)), "db");
+}
+
 }  // namespace
 }  // namespace lunar_test

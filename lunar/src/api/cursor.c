@@ -219,7 +219,7 @@ static int next(struct lunar_cursor* c, void* row, size_t row_bytes, struct luna
 static int bound_check(const struct lunar_table* table, const struct lunar_value* bound) {
   if (!bound) return 0;
   if (table->index != LUNAR_INDEX_TREE) return LUNAR_E_UNSUPPORTED;
-  LN_TRY(ln_value_check(table->types[table->key], LUNAR_NOT_NULL, bound));
+  LN_TRY(ln_argument(table->db, ln_value_check(table->types[table->key], LUNAR_NOT_NULL, bound), "bound"));
   struct ln_key key;
   return ln_key_of(table, bound, &key);
 }

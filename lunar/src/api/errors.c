@@ -35,7 +35,12 @@ const char* lunar_error_text(int error) {
   const unsigned i = error < 0 ? 0u - (unsigned)error : 0u;
   return i < sizeof texts / sizeof texts[0] ? texts[i] : "unknown error";
 }
+const char* lunar_invalid_argument(const struct lunar* db) { return db && db->invalid ? db->invalid : ""; }
 #else
+const char* lunar_invalid_argument(const struct lunar* db) {
+  (void)db;
+  return "";
+}
 const char* lunar_error_text(int error) { return error ? "" : "no error"; }
 const char* lunar_config_fault(const struct lunar_config* config) {
   (void)config;

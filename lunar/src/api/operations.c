@@ -35,7 +35,7 @@ static int insert_into(const struct lunar_table* table, struct lunar_frame* meta
 
 static int insert(const struct lunar_table* table, const struct lunar_value* values) {
   struct lunar_frame* meta;
-  LN_TRY(ln_values_check(table, values));
+  LN_TRY(ln_argument(table->db, ln_values_check(table, values), "values"));
   LN_TRY(begin_change(table, &meta));
   const int error = insert_into(table, meta, values);
   ln_put(meta);
@@ -103,8 +103,8 @@ static int update_in(const struct lunar_table* table, struct lunar_frame* meta, 
 static int update(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                   const struct lunar_value* value) {
   struct lunar_frame* meta;
-  if (column >= table->column_count || column == table->key) return LUNAR_E_INVALID;
-  LN_TRY(ln_value_check(table->types[column], table->flags[column], value));
+  if (column >= table->column_count || column == table->key) return ln_argument(table->db, LUNAR_E_INVALID, "column");
+  LN_TRY(ln_argument(table->db, ln_value_check(table->types[column], table->flags[column], value), "value"));
   LN_TRY(begin_change(table, &meta));
   const int error = update_in(table, meta, key, column, value);
   ln_put(meta);

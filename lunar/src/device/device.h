@@ -31,8 +31,14 @@ static inline int ln_refuse(const char** why, const char* reason) {
   *why = reason;
   return LUNAR_E_INVALID;
 }
+/* Passes the error on; after E_INVALID lunar_invalid_argument returns the text. */
+static inline int ln_argument(struct lunar* db, int error, const char* which) {
+  if (error == LUNAR_E_INVALID) db->invalid = which;
+  return error;
+}
 #else
 #define ln_refuse(why, reason) ((void)(why), LUNAR_E_INVALID)
+#define ln_argument(db, error, which) (error)
 #endif
 
 #if LUNAR_WITH_STAT

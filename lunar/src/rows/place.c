@@ -50,7 +50,7 @@ int ln_row_find(const struct lunar_table* table, struct lunar_frame* meta, const
   LUNAR_ASSERT(key && place);
   struct wanted wanted = {table, key};
   struct ln_key number;
-  LN_TRY(ln_value_check(table->types[table->key], LUNAR_NOT_NULL, key));
+  LN_TRY(ln_argument(table->db, ln_value_check(table->types[table->key], LUNAR_NOT_NULL, key), "key"));
   LN_TRY(ln_key_of(table, key, &number));
   return ln_index_find(table->db, meta, &number, row_matches, &wanted, place);
 }

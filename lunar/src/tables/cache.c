@@ -51,7 +51,7 @@ int ln_cache_get(const struct lunar_table* table, const struct lunar_value* valu
   struct ln_key key;
   uint32_t tag;
   if (!cache) return LUNAR_E_NOT_FOUND;
-  LN_TRY(ln_value_check(table->types[table->key], LUNAR_NOT_NULL, value));
+  LN_TRY(ln_argument(table->db, ln_value_check(table->types[table->key], LUNAR_NOT_NULL, value), "key"));
   LN_TRY(ln_key_of(table, value, &key));
   uint8_t* const set = set_of(cache, table, &key, &tag);
   for (uint32_t way = 0; way < WAYS; way++) {
@@ -122,7 +122,9 @@ static int cache_open(struct lunar_table* table, struct lunar_cache* cache, void
   LN_TRY(ln_table_meta(table, &meta));
   ln_put(meta);
   if (cache_of(table) || *link_of(table->db, cache)) return LUNAR_E_EXISTS;
-  if (row_bytes < 1 || row_bytes > 0xffff || (uintptr_t)memory % sizeof(uint32_t)) return LUNAR_E_INVALID;
+  const int sized = row_bytes >= 1 && row_bytes <= 0xffff;
+  if (!sized || (uintptr_t)memory % sizeof(uint32_t))
+    return ln_argument(table->db, LUNAR_E_INVALID, sized ? "memory" : "row_bytes");
   const uint32_t slot_bytes = LUNAR_CACHED_ROW_BYTES + ((row_bytes + 3) & ~3u);
   const size_t sets = memory_bytes / slot_bytes / WAYS;
   if (!sets) return LUNAR_E_BUFFER;
@@ -149,7 +151,7 @@ int lunar_cache_open(struct lunar_table* table, struct lunar_cache* cache, void*
 static int cache_close(struct lunar_cache* cache) {
   LUNAR_ASSERT(cache->db);
   struct lunar_cache** const at = link_of(cache->db, cache);
-  if (!*at) return LUNAR_E_INVALID;
+  if (!*at) return ln_argument(cache->db, LUNAR_E_INVALID, "cache");
   *at = cache->next;
   return 0;
 }

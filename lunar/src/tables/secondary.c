@@ -531,7 +531,8 @@ int ln_secondary_create(struct lunar* db, const char* of, const char* name, uint
   LN_TRY(ln_name_find(db, of, &number));
   LN_TRY(ln_is_table(db, number));
   LN_TRY(ln_table_load(db, number, &table));
-  if (column >= table.column_count || kind > LUNAR_INDEX_TREE) return LUNAR_E_INVALID;
+  if (column >= table.column_count) return ln_argument(db, LUNAR_E_INVALID, "column");
+  if (kind > LUNAR_INDEX_TREE) return ln_argument(db, LUNAR_E_INVALID, "kind");
   if (!kind_known(kind)) return LUNAR_E_UNSUPPORTED;
   int error = ln_name_find(db, name, &number);
   if (!error) return LUNAR_E_EXISTS;
@@ -610,8 +611,8 @@ static int cursor_open(struct lunar_cursor* cursor, struct lunar_table* table, c
   while (count > 0 && numbers[count - 1] != number) count--;
   if (count == 0) return LUNAR_E_NO_TABLE;
   LN_TRY(index_read(table, number, &index));
-  if (from) LN_TRY(ln_value_check(table->types[index.column], 0, from));
-  if (to) LN_TRY(ln_value_check(table->types[index.column], 0, to));
+  if (from) LN_TRY(ln_argument(table->db, ln_value_check(table->types[index.column], 0, from), "bound"));
+  if (to) LN_TRY(ln_argument(table->db, ln_value_check(table->types[index.column], 0, to), "bound"));
   if (index.kind == LUNAR_INDEX_HASH && (!from || from != to)) return LUNAR_E_UNSUPPORTED;
   *cursor = (struct lunar_cursor){.table = table,
                                   .descending = descending != 0,

@@ -40,7 +40,7 @@ int ln_lock(struct lunar* db) {
   db->changing = 0;
   db->many_pages = 0;
   ln_buffer_operation(db);
-  if (db->state == LN_CLOSED) return LUNAR_E_INVALID;
+  if (db->state == LN_CLOSED) return ln_argument(db, LUNAR_E_INVALID, "db");
   if (*db->holder != db) return LUNAR_E_BUSY;
   check_invariants(db); /* the program may have written to the buffer or to the configuration since */
   return db->state == LN_BROKEN ? LUNAR_E_FAILED : 0;

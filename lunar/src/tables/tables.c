@@ -49,7 +49,8 @@ static int number_of(struct lunar* db, const char* name, uint16_t* number) {
 }
 
 int ln_name_find(struct lunar* db, const char* name, uint16_t* number) {
-  return ln_name_is_sound(name) ? number_of(db, name, number) : LUNAR_E_INVALID;
+  if (ln_name_is_sound(name)) return number_of(db, name, number);
+  return ln_argument(db, LUNAR_E_INVALID, "name");
 }
 
 int ln_name_free(struct lunar* db, uint16_t* number) {
@@ -203,7 +204,7 @@ int ln_table_create(struct lunar* db, const char* name, const struct lunar_schem
   struct lunar_frame* frame;
   uint16_t number;
   const char* why = "";
-  LN_TRY(ln_schema_check(schema, &why));
+  LN_TRY(ln_argument(db, ln_schema_check(schema, &why), "schema"));
   const int found = ln_name_find(db, name, &number);
   if (!found) return LUNAR_E_EXISTS;
   if (found != LUNAR_E_NO_TABLE) return found;
