@@ -287,6 +287,7 @@ lunar_mutant_of(EveryCut recoveries_log_what_they_write_behind_all_rows tables/r
   "LN_TRY(ready_sectors(db, r, &row, row_bytes));" "(void)ready_sectors;" 10000 27009006 "SQL: full, 8 MB")
 lunar_mutant_of(EveryCut recoveries_forget_which_pages_need_no_image pages/buffer.c
   "db->redoing && f->flags & LN_FRESH &&" "0 &&" 11540 19052008 "spills: data")
+lunar_mutant_of(EveryCut recovery_logs_a_page_twice recovery/recover.c "  db->many_pages = 1;" "" 10000 69000018 "spills: data")
 lunar_every_cut_mutant(a_truncation_forgets_an_index tables/tables.c "LN_TRY(ln_secondary_each(db, number, clear_index));" ""
   "truncations")
 lunar_every_cut_mutant(a_truncation_is_not_repeated tables/redo.c "return ln_table_redo_truncate(db, record->table);" "return 0;"

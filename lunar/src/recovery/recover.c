@@ -462,6 +462,7 @@ int ln_recover(struct lunar* db) {
   db->allocated_count = 0;
   db->redoing |= LN_REDOING;
   db->state = LN_READY;
+  db->many_pages = 1; /* the log may have no room for two images of a page */
   db->releases++;
   LN_TREES_CHANGE(db);
   ln_cache_forget_all(db);

@@ -154,8 +154,7 @@ static int is_free(struct lunar* db, uint32_t chunk) {
  * its length. nearby: only a window of the device is searched. */
 static LN_APART int find_run(struct lunar* db, int nearby, uint32_t wanted, uint32_t* chunk) {
   LUNAR_ASSERT(chunk && wanted > 0);
-  const uint32_t chunks = db->geometry.chunk_count, start = *chunk,
-                 most = nearby && WINDOW < chunks ? WINDOW : chunks + wanted;
+  const uint32_t chunks = db->geometry.chunk_count, start = *chunk, most = nearby ? WINDOW : chunks + wanted;
   uint32_t length = 0, longest = 0;
   for (uint32_t i = 0; i < most && longest < wanted; i++) {
     const uint32_t at = (start + i) % chunks;
