@@ -210,13 +210,16 @@ TEST(RowChecksum, stays_right_through_updates_moves_and_recoveries) {
     Rows rows(true, mode);
     rows.config.atomic_write_bytes = 512;
     rows.again();
-    for (int round = 0; round < 4; ++round) {
-      for (int i = 0; i < Rows::count; ++i) {
+    for (int round = 0; round < 6; ++round) {
+      // The last rows first: of a row in two sectors the one with its number has not been changed then. Two checkpoints
+      // later a number without a checksum would change in place.
+      for (int i = Rows::count - 1; i >= 0; --i) {
         const lunar_value key = integer(i), number = integer(1000 * round + i);
         ASSERT_EQ(lunar_update(&rows.table, &key, 2, &number), 0);
+        for (int times = i == Rows::count - 1 ? 2 : 0; times; --times) ASSERT_EQ(lunar_checkpoint(&rows.db), 0);
         const std::string longer(static_cast<std::size_t>(40 * round + i), 'x');
         const lunar_value value = text(longer);
-        if (i % 4 == round) {
+        if (i % 4 == round % 4 && round % 3 != 1) {
           ASSERT_EQ(lunar_update(&rows.table, &key, 1, &value), 0);
         }
       }
