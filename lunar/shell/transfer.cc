@@ -252,7 +252,7 @@ std::string damage_of(const Table& table, Volume& volume, const Written& written
                      volume.explain(written.error), written.rows);
 }
 
-// Rows in the place of a volume would destroy it.
+// Writing rows over a volume would destroy it.
 void refuse_devices(const Volume& volume, const std::string& path) {
   std::error_code none;
   if (std::filesystem::equivalent(path, volume.path(), none)) throw Failure(path + ": it is the volume itself");

@@ -211,8 +211,9 @@ TEST(RowChecksum, stays_right_through_updates_moves_and_recoveries) {
     rows.config.atomic_write_bytes = 512;
     rows.again();
     for (int round = 0; round < 6; ++round) {
-      // The last rows first: of a row in two sectors the one with its number has not been changed then. Two checkpoints
-      // later a number without a checksum would change in place.
+      // Rows are updated from the last to the first. So the sector with a row's number is unchanged when the next
+      // sector, with the row's checksum, has been changed. After two checkpoints a number of a row without a checksum
+      // would change in place.
       for (int i = Rows::count - 1; i >= 0; --i) {
         const lunar_value key = integer(i), number = integer(1000 * round + i);
         ASSERT_EQ(lunar_update(&rows.table, &key, 2, &number), 0);

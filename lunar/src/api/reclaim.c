@@ -55,7 +55,7 @@ static int move(const struct lunar_table* table, struct lunar_frame* meta, enum 
   LN_TRY(ln_row_key(db, table, row.sector, row.offset, &key));
   row.row_bytes = row.old_bytes;
   *bytes = row.row_bytes;
-#if LUNAR_WITH_SECONDARY /* an index that was made since leaves less room for a row */
+#if LUNAR_WITH_SECONDARY /* an index created after the row leaves less room for it */
   uint8_t class, least;
   LN_TRY(ln_block_class(db, meta->bytes, row.row_bytes, &class, &least));
 #endif

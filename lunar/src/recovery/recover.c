@@ -447,7 +447,7 @@ static LN_APART int go_back(struct lunar* db, struct state* found) {
   LN_TRY(put_back(db, found->before));
   const int there = begin_at(db, found->base, &db->series, &group, 1);
   if (there <= 0) return there ? there : LUNAR_E_CORRUPT;
-  db->chunk_last = group.count; /* any number does: it is where searches begin */
+  db->chunk_last = group.count; /* not checked: searches may begin anywhere */
   LN_TRY(ln_device_sync(db));
   ln_forget_all(db);
   db->checkpoint_at = found->base;

@@ -132,7 +132,7 @@ static int give_back(struct lunar* db, uint32_t ref) {
   const int readable = ln_can_be_read(db, ref, (uint32_t)sectors);
   if (readable) return readable < 0 ? readable : ln_free(db, ref);
   LN_TRY(ln_block_header(db, ref, &frame));
-  ln_put16(frame->bytes + LN_BLOCK_TABLE, LN_NO_TABLE); /* what it names as the next one is not reached by it */
+  ln_put16(frame->bytes + LN_BLOCK_TABLE, LN_NO_TABLE); /* it no longer owns the next block */
   ln_dirty(db, frame);
   ln_put(frame);
   return 0;

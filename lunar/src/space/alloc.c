@@ -171,8 +171,8 @@ static LN_APART int find_run(struct lunar* db, int nearby, uint32_t wanted, uint
   return (int)longest;
 }
 
-/* As try_chunk, over the whole map: a window behind the hint, then all from the last chunk on that was ever taken. A
- * search without a result is remembered until a block is available again. */
+/* As try_chunk, over the whole map: first a window behind the hint, then all chunks, beginning with the last one that
+ * was ever taken. A search without a result is remembered until a block is available again. */
 static LN_APART int search(struct lunar* db, uint8_t class, uint32_t* chunk, uint32_t* ref) {
   const uint32_t chunks = db->geometry.chunk_count;
   LUNAR_ASSERT(class < 8 && db->chunks_waiting <= db->chunks_free);

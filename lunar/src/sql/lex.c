@@ -108,7 +108,7 @@ void ln_sql_next(struct ln_token* token, const char* end) {
 
 /* digits times ten to the scale. Up to 2^53 and 10^22 both are doubles, so that one operation rounds once (W. Clinger,
  * PLDI 1990). Else a mantissa of 64 bits is multiplied or divided by 10^8 in turn: the error stays below a tenth of
- * half a unit of the double, so that 17 digits, of which only one double is so near, become that double. */
+ * half a unit of the double, so a double that was written with 17 digits is read back as the same double. */
 static double scaled(uint64_t digits, int32_t scale) {
   LUNAR_ASSERT(scale >= -SCALE_MAX && scale <= SCALE_MAX);
   int32_t exponent = 0;
