@@ -148,8 +148,9 @@ struct lunar_config {
   enum lunar_mode mode; /* may differ from mount to mount */
   /* What mount does with a damaged or unreadable sector where the log may continue. 0: mount fails and changes nothing:
    * E_IO if the sector is unreadable, E_CORRUPT if a later group shows that the damaged one was flushed. 1: the log
-   * ends there, and what was committed from there on is lost. A group that a power cut tore at the end of the log is no
-   * damage. */
+   * ends there, and what was committed from there on is lost; if the last checkpoint is damaged, the volume goes on from
+   * the one before, and every table is repaired: a ring when it is opened, another one by lunar_repair (E_CORRUPT until
+   * then). A group that a power cut tore at the end of the log is no damage. */
   uint8_t skip_unreadable;
 
   /* For lunar_format only. 0 takes the default. */
@@ -544,7 +545,7 @@ LUNAR_MUST_CHECK int lunar_index_cursor(struct lunar_cursor* cursor, struct luna
  * becomes their number; fewer than rows: no more such block, or no room for it. A block is free when its last row has
  * moved.
  *
- * Nothing depends on this call. Every insertion and update of a table of which an eighth is dead moves up to eight rows
+ * Nothing depends on this call. Every insertion and update of a table of which a twelfth is dead moves up to eight rows
  * by itself, of at most eight times its bytes together or one row; a change within a transaction does so at the next
  * lunar_begin; and where there is no free block for an insertion or update, it empties up to four blocks of any table.
  * Ring tables need none of it. While a cursor is in use that depends on the places of rows, nothing is moved (see

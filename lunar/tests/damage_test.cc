@@ -401,6 +401,106 @@ TEST_P(DamagedSector, ends_no_logger) {
   emubd_close(&blank);
 }
 
+// As before, but the power goes first, so that the mount needs the log. Of the checkpoint before the last one the rows
+// are there, whatever sector of the log is damaged.
+TEST_P(DamagedSector, of_the_log_ends_no_logger_after_a_cut) {
+  const Log& log = GetParam();
+  const std::uint64_t seed = test_seed();
+  std::uint32_t places = 0, lost = 0;
+  for (std::int64_t life = 0; life < 3; ++life) {
+    Logger first;
+    first.create(log);
+    emubd blank{};
+    ASSERT_EQ(emubd_open(&blank, 512, Logger::sectors), 0);
+    ASSERT_EQ(emubd_copy(&blank, &first.device), 0);
+    std::mt19937_64 numbers(seed + static_cast<std::uint64_t>(life));
+    const auto rows = static_cast<std::int64_t>(500 + numbers() % 500), synced = rows - 1 - rows % 30;
+    std::int64_t time = 0, checkpoints[3] = {}; /* when the last ones were, the newest first */
+    for (std::uint32_t before = first.db.checkpoints; time < rows; ++time) {
+      ASSERT_EQ(first.insert(time), 0);
+      if (time == synced) {
+        ASSERT_EQ(lunar_sync(&first.db), 0);
+      }
+      if (first.db.checkpoints == before) continue;
+      before = first.db.checkpoints;
+      std::rotate(checkpoints, checkpoints + 2, checkpoints + 3);
+      checkpoints[0] = time;
+    }
+    std::uint64_t random = numbers();
+    emubd_cut(&first.device, &random, 128, 64);
+    const lunar_geometry g = first.db.geometry;
+    const auto stride = static_cast<std::uint32_t>(one_in(3));
+    for (std::uint32_t sector = g.log_at; sector < g.data_at; sector += stride)
+      for (const Damage how : {Damage::zeroed, Damage::unreadable, Damage::flipped, Damage::unreadable_for_ever}) {
+        const std::size_t at = std::size_t{512} * sector;
+        if (std::memcmp(first.device.sectors + at, blank.sectors + at, 512) == 0) continue;
+        ++places;
+        Logger logger;
+        ASSERT_EQ(emubd_copy(&logger.device, &first.device), 0);
+        damage(logger.device, sector, how);
+        const std::string place = "seed " + std::to_string(seed) + ", life " + std::to_string(life) + ", sector " +
+                                  std::to_string(sector - g.log_at) + " of the log, damage " +
+                                  std::to_string(static_cast<int>(how));
+        ASSERT_EQ(logger.mount(), 0) << place;
+        lunar_losses losses{};
+        ASSERT_EQ(lunar_repair(&logger.table, &losses), 0) << place;
+        for (std::int64_t key = std::max<std::int64_t>(0, log.ring ? time - 290 : 0); key <= synced; ++key) {
+          if (logger.get(key) == 0) continue;
+          ++lost;
+          EXPECT_GE(key, checkpoints[2]) << place;
+        }
+        for (std::int64_t next = time; next < time + 300; ++next) ASSERT_EQ(logger.insert(next), 0) << place;
+        lunar_findings found{};
+        const int checked = lunar_check(&logger.db, &found);
+        EXPECT_TRUE(checked == 0 || (checked == LUNAR_E_IO && how == Damage::unreadable_for_ever))
+            << place << ": " << checked << " " << found.text << " in sector " << found.sector;
+        EXPECT_EQ(lunar_unmount(&logger.db), 0) << place;
+        EXPECT_EQ(logger.mount(), 0) << place;
+      }
+    emubd_close(&blank);
+  }
+  std::printf("%u places: %u rows lost\n", places, lost);
+}
+
+// Later groups show that the damaged checkpoint was whole. Pages in place may be later than the one before it.
+TEST(DamagedCheckpoint, lets_every_table_be_repaired) {
+  Logger logger;
+  logger.create({"table", false, LUNAR_INDEX_TREE, false, false});
+  lunar_schema schema{};
+  schema.column_count = 1, schema.columns[0] = {"key", LUNAR_INT64, 0};
+  lunar_table idle;
+  const lunar_value key = integer(7);
+  ASSERT_EQ(lunar_table_create(&logger.db, "idle", &schema), 0);
+  ASSERT_EQ(lunar_table_open(&logger.db, "idle", &idle), 0);
+  ASSERT_EQ(lunar_insert(&idle, &key), 0);
+  std::int64_t time = 0;
+  for (; time < 600 || logger.db.series.log_used < 2 * logger.db.geometry.unit_sectors; ++time)
+    ASSERT_EQ(logger.insert(time), 0);
+  for (std::int64_t i = 0; i < 60; ++i) { /* groups of the log */
+    const lunar_value id = integer(i), kind = integer(9);
+    ASSERT_EQ(lunar_update(&logger.table, &id, 2, &kind), 0);
+    ASSERT_EQ(lunar_sync(&logger.db), 0);
+  }
+  damage(logger.device, logger.db.geometry.log_at + logger.db.checkpoint_at + 1, Damage::zeroed);
+  logger.config.skip_unreadable = 0;
+  EXPECT_EQ(logger.mount(), LUNAR_E_CORRUPT);
+  logger.config.skip_unreadable = 1;
+  ASSERT_EQ(logger.mount(), 0);
+  ASSERT_EQ(lunar_table_open(&logger.db, "idle", &idle), 0);
+  std::uint8_t row[64];
+  lunar_value value;
+  EXPECT_EQ(lunar_get(&idle, &key, row, sizeof row, &value), LUNAR_E_CORRUPT);
+  EXPECT_EQ(logger.get(1), LUNAR_E_CORRUPT);
+  lunar_losses losses{};
+  EXPECT_EQ(lunar_repair(&idle, &losses), 0);
+  EXPECT_EQ(lunar_repair(&logger.table, &losses), 0);
+  EXPECT_EQ(lunar_get(&idle, &key, row, sizeof row, &value), 0);
+  for (std::int64_t old = 0; old < 500; ++old) EXPECT_EQ(logger.get(old), 0) << old;
+  lunar_findings found{};
+  EXPECT_EQ(lunar_check(&logger.db, &found), 0) << found.text;
+  EXPECT_EQ(lunar_unmount(&logger.db), 0);
+}
+
 // The power goes at each write of a repair: afterwards the table is as before, or it can be repaired again. One row's
 // sector is damaged, and two pages of an index, or headers of blocks.
 class RepairCutOff : public testing::TestWithParam<int> {};

@@ -117,6 +117,12 @@ lunar_mutant_of(KeptTwice segments_with_old_pages_are_freed recovery/owner.c
 lunar_mutant_of(KeptTwice the_oldest_row_ends_a_logger tables/ring.c
   "return ln_mark_damaged(table->db, meta, table->number, evict(table, meta, newest));" "return evict(table, meta, newest);"
   --gtest_filter=*DamagedSector.*)
+lunar_mutant_of(KeptTwice a_damaged_checkpoint_ends_a_volume recovery/recover.c
+  "if (stale) LN_TRY(find_checkpoint" "if (0) LN_TRY(find_checkpoint" --gtest_filter=*DamagedSector.*cut*)
+lunar_mutant_of(KeptTwice pages_later_than_the_checkpoint_count_as_sound recovery/recover.c
+  "if (found.flags & STALE) LN_TRY(mark_all(db));" "" --gtest_filter=DamagedCheckpoint.*)
+lunar_mutant_of(KeptTwice an_unreadable_before_image_ends_a_mount pages/log.c
+  "if (error) return LUNAR_WITH_REPAIR ? ln_is_bad_sector(db, error) : error;" "LN_TRY(error);" --gtest_filter=*DamagedSector.*cut*)
 add_library(lunar-ChangedCard OBJECT card_change_test.cc world.cc)
 target_link_libraries(lunar-ChangedCard PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(KeptTwice the_second_copy_is_not_written pages/frames.c
@@ -138,8 +144,8 @@ lunar_mutant_of(ChangedCard the_card_is_not_asked_before_an_operation tables/ses
 
 lunar_mutant_of(IoErrors writes_never_fail device/device.c "return answered(db, db->config->write(db->config, sector, data, count), LUNAR_REQUEST_WRITE, sector);"
   "(void)db->config->write(db->config, sector, data, count); return 0;")
-lunar_mutant_of(IoErrors reads_never_fail device/device.c "return answered(db, db->config->read(db->config, sector, data, count), LUNAR_REQUEST_READ, sector);"
-  "(void)db->config->read(db->config, sector, data, count); return 0;")
+lunar_mutant_of(IoErrors reads_never_fail device/device.c "do error = answered(db, c->read(c, sector, data, count), LUNAR_REQUEST_READ, sector);"
+  "do (void)c->read(c, sector, data, count), error = 0;")
 lunar_mutant_of(IoErrors flushes_never_fail device/device.c "LN_TRY(answered(db, db->config->sync(db->config), LUNAR_REQUEST_SYNC, 0));" "(void)db->config->sync(db->config);")
 lunar_mutant_of(IoErrors undo_forgotten recovery/undo.c "if (error && db->changing) error = ln_undo(db, error);" "")
 lunar_mutant_of(IoErrors a_handle_goes_on_after_a_failed_write device/device.c "if (request != LUNAR_REQUEST_READ) db->state = LN_BROKEN;" "")

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "emubd.h"
@@ -197,6 +198,63 @@ INSTANTIATE_TEST_SUITE_P(
                     Law{"fixed", Sizes::fixed, 0.6, 1.6}, Law{"doubling", Sizes::doubling, 0.6, 1.6},
                     Law{"two peaks", Sizes::two_peaked, 0.6, 1.6}, Law{"rising", Sizes::rising, 0.6, 1.6},
                     Law{"a byte a round", Sizes::by_one_byte, 0.6, 1.6}));
+
+// A random half of the rows goes, and as many rows of the same size come, twelve times. Payload 60 % of the data zone.
+class Rounds : public testing::TestWithParam<std::tuple<std::uint32_t, lunar_index>> {};
+
+TEST_P(Rounds, of_deletions_and_insertions_take_no_further_space) {
+  const auto [bytes, index] = GetParam();
+  const std::uint32_t keys = 3'000'000 / (bytes + 60);
+  std::mt19937_64 random(test_seed());
+  Table t(static_cast<std::uint32_t>((bytes + 48.0) * keys / 0.6 / 512 * 32 / 31) + 256, 65536, LUNAR_MODE_METADATA,
+          index);
+  for (std::uint32_t key = 0; key < keys; ++key) ASSERT_EQ(t.insert(key, bytes), 0) << key;
+  const auto loaded = t.stat().chunks_used;
+  std::uint32_t most = loaded;
+  for (int round = 0; round < 12; ++round) {
+    std::vector<std::uint32_t> gone;
+    for (std::uint32_t key = 0; key < keys; ++key)
+      if (random() % 2 == 0) gone.push_back(key);
+    for (const auto key : gone) ASSERT_EQ(t.remove(key), 0) << key;
+    std::shuffle(gone.begin(), gone.end(), random);
+    for (const auto key : gone) ASSERT_EQ(t.insert(key, bytes), 0) << key << " in round " << round;
+    most = std::max(most, t.stat().chunks_used);
+  }
+  std::printf("%u chunks, at most %u: %.2f\n", loaded, most, static_cast<double>(most) / loaded);
+  EXPECT_LE(most, 1.3 * loaded);
+  for (std::uint32_t key = 0; key < keys; ++key) ASSERT_TRUE(t.has(key, bytes)) << key;
+  EXPECT_TRUE(t.sound());
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Rounds,
+                         testing::Combine(testing::Values(16U, 100U, 500U, 1500U, 4000U),
+                                          testing::Values(LUNAR_INDEX_TREE, LUNAR_INDEX_HASH)));
+
+// Rows of three quarters of a sector and more come into slots of deleted ones, through the log. Of smaller rows a
+// sector has several, and it is written as a whole; so is the last sector of a row that is flushed alone.
+TEST(Slots, of_deleted_rows_are_reused_with_few_bytes) {
+  std::mt19937_64 random(test_seed());
+  for (const std::uint32_t bytes : {400U, 500U, 1000U, 1500U, 4000U, 8000U})
+    for (const lunar_mode mode : {LUNAR_MODE_METADATA, LUNAR_MODE_FULL}) {
+      const std::uint32_t keys = 3'000'000 / bytes;
+      Table t(16384, 1 << 20, mode, LUNAR_INDEX_TREE);
+      for (std::uint32_t key = 0; key < keys; ++key) ASSERT_EQ(t.insert(key, bytes), 0);
+      std::vector<std::uint32_t> gone;
+      for (std::uint32_t key = 0; key < keys; ++key)
+        if (random() % 2 == 0) gone.push_back(key);
+      for (const auto key : gone) ASSERT_EQ(t.remove(key), 0);
+      ASSERT_EQ(lunar_checkpoint(&t.db), 0);
+      const auto before = t.device.sectors_written;
+      for (const auto key : gone) ASSERT_EQ(t.insert(key, bytes), 0);
+      ASSERT_EQ(lunar_checkpoint(&t.db), 0);
+      const double written =
+          512.0 * static_cast<double>(t.device.sectors_written - before) / (static_cast<double>(gone.size()) * bytes);
+      std::printf("%u bytes, mode %d: %.2f bytes written a byte\n", bytes, mode, written);
+      if (mode == LUNAR_MODE_METADATA || bytes >= 1500) {
+        EXPECT_LE(written, 2.5) << bytes;
+      }
+    }
+}
 
 constexpr std::int64_t rows = 4000;
 

@@ -8,7 +8,7 @@
 #include "api.h"
 
 enum {
-  DEAD_SHARE = 8,   /* rows begin to move when one of so many bytes of a table's blocks is dead */
+  DEAD_SHARE = 12,   /* rows begin to move when one of so many bytes of a table's blocks is dead */
   ROWS_EACH = 8,    /* rows that a change moves at most */
   BYTES_EACH = 8,   /* times the bytes of the changed row: after that no further one */
   SHORT_SHARE = 16, /* of the chunks */
@@ -107,6 +107,7 @@ int ln_reclaim_some(const struct lunar_table* table, uint32_t row_bytes) {
   for (uint32_t rows = 0; rows < ROWS_EACH && moved <= BYTES_EACH * row_bytes; rows++, moved += bytes) {
     const int error = move_one(table, DUE, &bytes);
     if (error) return of_moves(db, error);
+    LUNAR_ASSERT(moved <= BYTES_EACH * row_bytes); /* of the rows before this one */
   }
   return 0;
 }

@@ -35,7 +35,14 @@ int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count
   if (outside(db, sector, count)) return LUNAR_E_CORRUPT;
   LN_COUNT(db->reads, 1);
   LN_COUNT(db->sectors_read, count);
-  return answered(db, db->config->read(db->config, sector, data, count), LUNAR_REQUEST_READ, sector);
+  const struct lunar_config* c = db->config;
+  int error, again = 0;
+#if LUNAR_WITH_REPAIR
+  again = db->building || db->redoing & LN_SKIPPING; /* what cannot be read is lost: it is read twice */
+#endif
+  do error = answered(db, c->read(c, sector, data, count), LUNAR_REQUEST_READ, sector);
+  while (error == LUNAR_E_IO && again--);
+  return error;
 }
 
 int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {

@@ -23,6 +23,9 @@
 
 enum ln_checking { LN_CHECKING = 1, LN_STOPPED = 2 }; /* lunar_check; the program stops it */
 
+/* What redoing has in a recovery, and in that of a mount which takes an unreadable sector for the end. */
+enum { LN_REDOING = 1, LN_SKIPPING = 2 };
+
 enum ln_state { LN_CLOSED = 0, LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_TXN_LOST = 4 };
 
 /* E_INVALID; *why becomes the reason, where a build has texts. */

@@ -396,8 +396,7 @@ static int try_read(struct lunar* db, uint32_t sector) {
 
 int ln_can_be_read(struct lunar* db, uint32_t sector, uint32_t count) {
   for (; count--; sector++) {
-    int error = try_read(db, sector);
-    if (error == LUNAR_E_IO && db->state != LN_BROKEN) error = try_read(db, sector); /* that may have passed */
+    const int error = try_read(db, sector);
     if (!error) continue;
     LN_TRY(ln_is_bad_sector(db, error));
     return 0;

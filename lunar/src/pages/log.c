@@ -444,7 +444,9 @@ static LN_APART int mark_logged(struct lunar* db) {
   const uint32_t most = db->many_pages ? LN_NONE : LOGGED_GROUPS;
   for (uint32_t steps = 0, i = 0; at != LN_NONE && steps < most && next_image(db, LN_BEFORE, &i); steps++, i--) {
     if (at >= db->geometry.log_sectors) return LUNAR_E_CORRUPT;
-    LN_TRY(ln_device_read(db, db->geometry.log_at + at, db->stage, 1));
+    const int error = ln_device_read(db, db->geometry.log_at + at, db->stage, 1);
+    /* Its pages get another image, which recovery puts back before it. */
+    if (error) return LUNAR_WITH_REPAIR ? ln_is_bad_sector(db, error) : error;
     const uint32_t count = ln_get32(db->stage + LN_GROUP_COUNT);
     for (uint32_t k = 0; k < count && k < LN_IMAGES_MAX; k++) {
       struct lunar_frame* f = ln_cached(db, ln_get32(db->stage + LN_GROUP_HEADER + 8 * k));

@@ -33,9 +33,6 @@ struct lunar_frame {
 /* As much on every processor, so that a buffer has as many frames. */
 _Static_assert(sizeof(struct lunar_frame) <= LUNAR_FRAME_BYTES, "pointers have at most 8 bytes");
 
-/* What redoing has in a recovery, and in that of a mount which takes an unreadable sector for the end. */
-enum { LN_REDOING = 1, LN_SKIPPING = 2 };
-
 /* frames.c: ln_device_write for every room above the device. */
 #if LUNAR_WITH_CARDS || LUNAR_WITH_PREFETCH
 int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);

@@ -1,13 +1,14 @@
 /* Reads ahead where rows are read in the order in which they lie: from the fifth request that begins where the one
- * before it ended, in a window that doubles as long as that goes on (the adaptive sizes of C. Ji et al., ACM TOS 16(4),
- * 2020, which the paper's prefetcher follows). A row that is read by its key takes less; its own sectors are read with
- * one request as far as the next slot shows its end, and nothing is read ahead of it.
+ * before it ended, or a few sectors behind that (a row was deleted there). The window doubles as long as that goes on
+ * (the adaptive sizes of C. Ji et al., ACM TOS 16(4), 2020, which the paper's prefetcher follows). A row that is read
+ * by its key takes less: its own sectors are read with one request as far as the next slot shows its end, and nothing
+ * is read ahead of it.
  */
 #include "pages.h"
 
 #if LUNAR_WITH_PREFETCH
 
-enum { STREAK = 4, WINDOW_MIN = 2, ROW_SECTORS_MAX = 16 };
+enum { STREAK = 4, GAP_MAX = 4, WINDOW_MIN = 2, ROW_SECTORS_MAX = 16 };
 
 static uint32_t sector_bytes(const struct lunar* db) { return db->config->sector_bytes; }
 
@@ -34,7 +35,7 @@ static uint32_t taken(struct lunar* db, uint32_t sector, void* data, uint32_t co
 }
 
 static void follow(struct lunar* db, uint32_t sector, uint32_t count) {
-  const int goes_on = sector == db->ahead_next;
+  const int goes_on = sector - db->ahead_next <= GAP_MAX;
   db->ahead_next = sector + count;
   if (!goes_on) {
     db->ahead_streak = 0;

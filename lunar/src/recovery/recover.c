@@ -264,13 +264,14 @@ static int first_of_unit(struct lunar* db, uint32_t at, struct group* group) {
   return skipping(db, there);
 }
 
-/* The newest of all units' first groups. */
-static int newest_unit(struct lunar* db, struct group* newest) {
+/* The newest of all units' first groups, but for those that name the lost checkpoint. */
+static int newest_unit(struct lunar* db, uint32_t lost, struct group* newest) {
   int found = 0;
   for (uint32_t at = 0; at < db->geometry.log_sectors; at += db->geometry.unit_sectors) {
     struct group group;
     const int there = first_of_unit(db, at, &group);
     if (there < 0) return there;
+    if (LUNAR_WITH_REPAIR && group.checkpoint_at == lost) continue;
     if (there && (!found || newer(&group, newest->epoch, newest->sequence))) {
       found = 1;
       *newest = group;
@@ -281,14 +282,13 @@ static int newest_unit(struct lunar* db, struct group* newest) {
 
 /* Where the images of a whole checkpoint begin, from which the series reaches to now: the one that the newest unit's
  * first group knew, or a later one in that unit (the one before may have been overwritten since). */
-static int find_checkpoint(struct lunar* db, uint32_t* images_at) {
+static int find_checkpoint(struct lunar* db, uint32_t lost, uint32_t* images_at) {
   struct group group, checkpoint;
   struct lunar_series series;
-  LN_TRY(newest_unit(db, &group));
+  LN_TRY(newest_unit(db, lost, &group));
   uint32_t at = group.sector - db->geometry.log_at;
   const uint32_t end = at - at % db->geometry.unit_sectors + db->geometry.unit_sectors;
   uint32_t epoch = group.epoch, sequence = group.sequence - 1;
-  int error = 0;
   *images_at = group.checkpoint_at;
   while (at < end) {
     int there = skipping(db, read_header(db, log_sector(db, at), &group));
@@ -303,13 +303,10 @@ static int find_checkpoint(struct lunar* db, uint32_t* images_at) {
     at += group.sectors;
     if (group.kind != LN_CHECKPOINT || group.extra >= db->geometry.log_sectors) continue;
     there = begin_at(db, group.extra, &series, &checkpoint, 0);
-    if (there < 0 && !(db->redoing & LN_SKIPPING)) return there;
-    if (there < 0) error = there;
-    if (there <= 0 || checkpoint.sector != group.sector) continue;
-    *images_at = group.extra;
-    error = 0;
+    there = skipping(db, there);
+    LN_TRY(there);
+    if (there && checkpoint.sector == group.sector) *images_at = group.extra;
   }
-  LN_TRY(error); /* the pages in place are those of a checkpoint that is not there */
   return *images_at < db->geometry.log_sectors ? 0 : LUNAR_E_CORRUPT;
 }
 
@@ -319,8 +316,9 @@ static int find_checkpoint(struct lunar* db, uint32_t* images_at) {
 struct state {
   uint32_t base, before;
   uint32_t epoch; /* the latest */
-  uint8_t flags;  /* of the checkpoint */
+  uint8_t flags;  /* of the checkpoint, and STALE: it is not the last one */
 };
+enum { STALE = 128 };
 
 /* 1: at this place in LOG lies a later group, whole. */
 static int log_group(struct lunar* db, const struct lunar_series* series, uint32_t skip, struct group* group) {
@@ -345,13 +343,10 @@ static int following_group(struct lunar* db, struct lunar_series* series, uint32
   struct group next;
   int there = log_group(db, series, 0, group), beyond = log_group(db, series, 1, &next);
   if (there > 0) there = continues(series, before, group);
-  if (beyond > 0 && !continues(series, before, &next)) {
-    if (there == LUNAR_E_IO) return there; /* what cannot be read may be the group that it names */
-    beyond = 0;
-  }
   there = skipping(db, there);
+  LN_TRY(there); /* what cannot be read may be the group that `next` names */
+  if (beyond > 0) beyond = continues(series, before, &next);
   beyond = skipping(db, beyond);
-  LN_TRY(there);
   LN_TRY(beyond);
   if (!there && !beyond) return 0;
   const int skips = !there || (beyond && next.epoch > group->epoch && !later_number(next.sequence, group->sequence));
@@ -371,7 +366,7 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found,
     found->epoch = end->epoch;
     if (group.kind == LN_BEFORE) found->before = group.sector - db->geometry.log_at;
     if (group.kind != LN_CHECKPOINT || group.extra >= db->geometry.log_sectors) continue;
-    LN_TRY(there = begin_at(db, group.extra, &later, &checkpoint, 0));
+    LN_TRY(there = skipping(db, begin_at(db, group.extra, &later, &checkpoint, 0)));
     if (!there || checkpoint.sector != group.sector) continue;
     *end = later;
     *found = (struct state){group.extra, LN_NONE, end->epoch, checkpoint.flags};
@@ -435,13 +430,57 @@ static LN_APART int replay(struct lunar* db, int redo) {
   return there ? there : LUNAR_E_CORRUPT;
 }
 
+#if LUNAR_WITH_REPAIR
+/* 1: a later group names this checkpoint, but it is damaged. With config.skip_unreadable the one before counts. Pages
+ * in place may be later then, so that every table is to be repaired. */
+static int is_lost(struct lunar* db, uint32_t images_at) {
+  struct lunar_series series;
+  struct group group;
+  if (!(db->redoing & LN_SKIPPING)) return 0;
+  const int there = skipping(db, begin_at(db, images_at, &series, &group, 0));
+  return there < 0 ? there : !there;
+}
+
+/* The groups behind the lost checkpoint stay: what this recovery writes is newer than all of them. */
+static int is_stale(struct lunar* db, struct state* found) {
+  struct group newest;
+  LN_TRY(newest_unit(db, LN_NONE, &newest));
+  if (newest.epoch > found->epoch) found->epoch = newest.epoch;
+  found->flags |= STALE;
+  return 0;
+}
+
+static int mark_all(struct lunar* db) {
+  for (uint16_t number = 0; number < db->geometry.tables_max; number++) {
+    struct lunar_frame* meta;
+    LN_TRY(ln_ensure_clean(db, 1));
+    LN_TRY(ln_meta(db, number, &meta));
+    uint8_t* m = meta->bytes;
+    if (m[LN_META_COLUMNS] && ln_get32(m + LN_META_CREATION)) {
+      m[LN_META_RING] |= LN_MENDED;
+      ln_dirty(db, meta);
+    }
+    ln_put(meta);
+  }
+  return 0;
+}
+#else
+#define is_lost(db, images_at) 0
+#define is_stale(db, found) 0
+#define mark_all(db) 0
+#endif
+
 /* Puts the pages in place as they were at the last checkpoint, and finds the end of what was committed since. */
 static LN_APART int go_back(struct lunar* db, struct state* found) {
   struct lunar_series end;
   struct group group;
   uint32_t images_at = db->checkpoint_at;
-  if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, &images_at));
+  if (images_at == LN_NONE) LN_TRY(find_checkpoint(db, LN_NONE, &images_at));
+  const int stale = is_lost(db, images_at);
+  LN_TRY(stale);
+  if (stale) LN_TRY(find_checkpoint(db, images_at, &images_at));
   LN_TRY(log_groups(db, images_at, found, &end));
+  if (stale) LN_TRY(is_stale(db, found));
   if (found->flags & LN_UNLOGGED && db->mode != LUNAR_MODE_NONE) return LUNAR_E_UNCLEAN;
   /* The before image of a page that the checkpoint left in the buffer may be newer than the checkpoint. */
   LN_TRY(put_back(db, found->before));
@@ -478,12 +517,13 @@ int ln_recover(struct lunar* db) {
   /* The same frames for the same pages, whatever was read up to here: a recovery that was cut off in its checkpoint may
    * leave some groups of it, and this one must write the very same ones. */
   ln_forget_all(db);
+  if (found.flags & STALE) LN_TRY(mark_all(db));
   LN_TRY(replay(db, 1));
   db->redoing = 0;
   db->allocated_count = 0;
   LUNAR_ASSERT(db->series.log_head < db->geometry.log_sectors && db->checkpoint_at < db->geometry.log_sectors);
-  if (found.flags & LN_UNLOGGED) LN_TRY(ln_count_free(db)); /* the map was written in place since */
-  db->freed = 1;                                            /* what the lost operations took is available again */
+  if (found.flags & (LN_UNLOGGED | STALE)) LN_TRY(ln_count_free(db)); /* the map was written in place since */
+  db->freed = 1;  /* what the lost operations took is available again */
   begin_unit(db); /* the first group of a unit says so from here on: remains of lost groups are older */
   LN_TRY(ln_checkpoint(db));
   if (db->mode == LUNAR_MODE_NONE || db->config->mode != LUNAR_MODE_NONE) return 0;
