@@ -148,9 +148,9 @@ struct lunar_config {
   enum lunar_mode mode; /* may differ from mount to mount */
   /* What mount does with a damaged or unreadable sector where the log may continue. 0: mount fails and changes nothing:
    * E_IO if the sector is unreadable, E_CORRUPT if a later group shows that the damaged one was flushed. 1: the log
-   * ends there, and what was committed from there on is lost; if the last checkpoint is damaged, the volume goes on from
-   * the one before, and every table is repaired: a ring when it is opened, another one by lunar_repair (E_CORRUPT until
-   * then). A group that a power cut tore at the end of the log is no damage. */
+   * ends there, and what was committed from there on is lost; if the last checkpoint is damaged, the volume goes on
+   * from the one before, and every table is repaired: a ring when it is opened, another one by lunar_repair (E_CORRUPT
+   * until then). A group that a power cut tore at the end of the log is no damage. */
   uint8_t skip_unreadable;
 
   /* For lunar_format only. 0 takes the default. */
