@@ -45,6 +45,7 @@ TABLES = [
     "CREATE TABLE numbers (n INT PRIMARY KEY USING HASH, root INTEGER)",
     "CREATE TABLE log (at INTEGER PRIMARY KEY, line TEXT) RING ROWS 20",
     "CREATE TABLE days (at INTEGER PRIMARY KEY USING HASH, line TEXT) RING AGE 10",
+    "CREATE TABLE bytes (at INTEGER PRIMARY KEY, line TEXT) RING BYTES 1024",
     "CREATE TABLE pages (n INTEGER PRIMARY KEY, mark INT, content BLOB)",
     "DROP TABLE dropped",
 ]
@@ -53,7 +54,7 @@ ROWS = [
     *(f"INSERT INTO paths VALUES ('/usr/share/lunar/measurements/of/2026/{i * 31 % 56:03}', 'user {i % 9}', TRUE)"
       for i in range(56)),
     *(f"INSERT INTO numbers VALUES ({i * i * (-1) ** i}, {i})" for i in range(70)),
-    *(f"INSERT INTO {table} VALUES ({i}, '{'x' * (i * 7 % 40)}')" for i in range(40) for table in ("log", "days")),
+    *(f"INSERT INTO {table} VALUES ({i}, '{'x' * (i * 7 % 40)}')" for i in range(40) for table in ("log", "days", "bytes")),
     *(f"INSERT INTO pages VALUES ({i}, 0, X'{'5a' * (1500 if i < 3 else 370)}')" for i in range(36)),
 ]  # fmt: skip
 CHANGES = [

@@ -1,3 +1,17 @@
+CREATE TABLE bytes (at INTEGER PRIMARY KEY, line TEXT) RING BYTES 1024;
+INSERT INTO bytes VALUES (27,'xxxxxxxxxxxxxxxxxxxxxxxxxxxxx');
+INSERT INTO bytes VALUES (28,'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx');
+INSERT INTO bytes VALUES (29,'xxx');
+INSERT INTO bytes VALUES (30,'xxxxxxxxxx');
+INSERT INTO bytes VALUES (31,'xxxxxxxxxxxxxxxxx');
+INSERT INTO bytes VALUES (32,'xxxxxxxxxxxxxxxxxxxxxxxx');
+INSERT INTO bytes VALUES (33,'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx');
+INSERT INTO bytes VALUES (34,'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx');
+INSERT INTO bytes VALUES (35,'xxxxx');
+INSERT INTO bytes VALUES (36,'xxxxxxxxxxxx');
+INSERT INTO bytes VALUES (37,'xxxxxxxxxxxxxxxxxxx');
+INSERT INTO bytes VALUES (38,'xxxxxxxxxxxxxxxxxxxxxxxxxx');
+INSERT INTO bytes VALUES (39,'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx');
 CREATE TABLE days (at INTEGER PRIMARY KEY USING HASH, line TEXT) RING AGE 10;
 INSERT INTO days VALUES (29,'xxx');
 INSERT INTO days VALUES (30,'xxxxxxxxxx');
