@@ -675,7 +675,7 @@ struct lunar_statistics {
   uint64_t log_bytes_used;                /* that a recovery would need now */
   uint32_t checkpoints;                   /* since format */
   uint32_t spills;                        /* since mount: dirty pages written before a checkpoint, for lack of frames */
-  uint32_t epoch;                         /* recoveries so far + 1 */
+  uint32_t epoch;                         /* rises with each recovery */
   uint32_t reads, writes, flushes;        /* calls of the device */
   uint32_t sectors_read, sectors_written;
   uint32_t lost_rows, lost_blocks; /* since mount, in repairs that insertions into ring tables made */

@@ -9,6 +9,7 @@
 
 #include "lunar.h"
 #include "values.h"
+#include "world.h"
 
 namespace lunar_test {
 namespace {
@@ -128,6 +129,52 @@ TEST(FailedFlush, loses_nothing_on_a_device_that_then_reads_its_medium) {
 
 TEST(FailedFlush, loses_rows_on_a_device_that_goes_on_reading_what_it_could_not_write) {
   EXPECT_GT(losses(Cache::is_read_after_a_failed_flush), 0);
+}
+
+// After a cut, one write or flush of the mount fails, and a part of what was not flushed is lost. The next mount has
+// every operation that was durable.
+TEST(FailedFlush, in_a_mount_is_repeated_by_the_next_one) {
+  constexpr std::uint32_t sectors = 2048;
+  const std::uint64_t first_seed = test_seed(), seeds = 60 / one_in(5);
+  std::uint32_t mounts = 0;
+  for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
+    World world({.sectors = sectors,
+                 .log_bytes = 512 * 512,
+                 .keys = 300,
+                 .text_bytes_max = 100,
+                 .secondary = static_cast<std::uint32_t>(seed % 3),
+                 .first_rows = 100},
+                seed);
+    for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0) << world.did;
+    world.cut();
+    emubd before{};
+    ASSERT_EQ(emubd_open(&before, 512, sectors), 0);
+    ASSERT_EQ(emubd_copy(&before, &world.device), 0);
+    for (const bool skips : {false, true})
+      for (std::uint64_t call = 1;; ++call) {
+        world.config().skip_unreadable = skips ? 1 : 0;
+        ASSERT_EQ(emubd_copy(&world.device, &before), 0);
+        emubd_reset(&world.device);
+        world.device.mounted = nullptr;
+        world.device.fail_at = call;
+        if (world.mount() == 0 && world.device.calls < call) break;
+        if (world.device.failed_request == LUNAR_REQUEST_READ) continue;  // with skip_unreadable, the end of the log
+        emubd_reset(&world.device);
+        world.cut();
+        world.device.mounted = nullptr;
+        ++mounts;
+        const std::string place = "seed " + std::to_string(seed) + ", call " + std::to_string(call) + " fails" +
+                                  (skips ? ", skip_unreadable" : "");
+        ASSERT_EQ(world.mount(), 0) << place;
+        const auto state = world.read();
+        ASSERT_TRUE(state) << place;
+        ASSERT_EQ(*state, world.now) << place;
+        lunar_findings found{};
+        ASSERT_EQ(lunar_check(&world.db, &found), 0) << place << ": " << found.text;
+      }
+    emubd_close(&before);
+  }
+  std::printf("%u mounts with a failed request before them\n", mounts);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ lunar_mutant_of(Prefetch read_ahead_never pages/prefetch.c "db->ahead_streak < S
 add_library(lunar-KeptTwice OBJECT damage_test.cc world.cc)
 target_link_libraries(lunar-KeptTwice PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(KeptTwice rows_that_cannot_be_read_stay recovery/repair.c
-  "LN_TRY(ln_is_loss(r->table.db, whole));\n  return 0;" "LN_TRY(ln_is_loss(r->table.db, whole));\n  return 1;"
+  "  return 0;\n}\n\n/* --- blocks --- */" "  return 1;\n}\n\n/* --- blocks --- */"
   --gtest_filter=Repair*:*DamagedSector.*)
 lunar_mutant_of(KeptTwice repaired_tables_keep_their_index index/index.c
   "memset(meta->bytes + LN_META_BUCKETS, 0, LN_META_CREATION - LN_META_BUCKETS);" ""
@@ -119,6 +119,8 @@ lunar_mutant_of(KeptTwice the_oldest_row_ends_a_logger tables/ring.c
   --gtest_filter=*DamagedSector.*)
 lunar_mutant_of(KeptTwice a_damaged_checkpoint_ends_a_volume recovery/recover.c
   "if (stale) LN_TRY(find_checkpoint" "if (0) LN_TRY(find_checkpoint" --gtest_filter=*DamagedSector.*cut*)
+lunar_mutant_of(KeptTwice a_repair_leaves_blocks_to_others space/alloc.c
+  "return sectors ? sectors : take_ref(db, ref, class) == 0;" "return 1;" --gtest_filter=*DamagedSector.*cut*)
 lunar_mutant_of(KeptTwice pages_later_than_the_checkpoint_count_as_sound recovery/recover.c
   "if (found.flags & STALE) LN_TRY(mark_all(db));" "" --gtest_filter=DamagedCheckpoint.*)
 lunar_mutant_of(KeptTwice an_unreadable_before_image_ends_a_mount pages/log.c
@@ -182,6 +184,12 @@ add_library(lunar-Calls OBJECT ../fuzz/calls.cc ../fuzz/calls_test.cc)
 target_include_directories(lunar-Calls PRIVATE . ../fuzz)
 target_link_libraries(lunar-Calls PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(Calls epochs_of_groups_unchecked recovery/recover.c "if (group->epoch != series->epoch && !later) return 0;" "(void)later;")
+
+# A request of a mount fails.
+add_library(lunar-FailedFlush OBJECT failed_flush_test.cc world.cc)
+target_link_libraries(lunar-FailedFlush PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+lunar_mutant_of(FailedFlush a_recovery_goes_on_after_a_failed_flush tables/redo.c
+  "error && db->state != LN_BROKEN && db->redoing" "error && db->redoing")
 
 # Damage in the log is distinguished from the effect of a cut.
 add_library(lunar-DamagedLog OBJECT damaged_log_test.cc)

@@ -280,8 +280,8 @@ static int newest_unit(struct lunar* db, uint32_t lost, struct group* newest) {
   return found ? 0 : LUNAR_E_CORRUPT;
 }
 
-/* Where the images of a whole checkpoint begin, from which the series reaches to now: the one that the newest unit's
- * first group knew, or a later one in that unit (the one before may have been overwritten since). */
+/* Where the images of a checkpoint begin, from which the series reaches to now: the one that the newest unit's last
+ * group knew, or a later whole one in that unit (the one before may have been overwritten since). */
 static int find_checkpoint(struct lunar* db, uint32_t lost, uint32_t* images_at) {
   struct group group, checkpoint;
   struct lunar_series series;
@@ -289,7 +289,6 @@ static int find_checkpoint(struct lunar* db, uint32_t lost, uint32_t* images_at)
   uint32_t at = group.sector - db->geometry.log_at;
   const uint32_t end = at - at % db->geometry.unit_sectors + db->geometry.unit_sectors;
   uint32_t epoch = group.epoch, sequence = group.sequence - 1;
-  *images_at = group.checkpoint_at;
   while (at < end) {
     int there = skipping(db, read_header(db, log_sector(db, at), &group));
     if (there < 0) return there;
@@ -301,6 +300,7 @@ static int find_checkpoint(struct lunar* db, uint32_t lost, uint32_t* images_at)
     epoch = group.epoch;
     sequence = group.sequence;
     at += group.sectors;
+    if (!LUNAR_WITH_REPAIR || group.checkpoint_at != lost) *images_at = group.checkpoint_at;
     if (group.kind != LN_CHECKPOINT || group.extra >= db->geometry.log_sectors) continue;
     there = begin_at(db, group.extra, &series, &checkpoint, 0);
     there = skipping(db, there);
@@ -318,7 +318,9 @@ struct state {
   uint32_t epoch; /* the latest */
   uint8_t flags;  /* of the checkpoint, and STALE: it is not the last one */
 };
-enum { STALE = 128 };
+/* The groups behind a lost checkpoint stay in LOG. What recovery writes is newer than those of any recovery among them.
+ */
+enum { STALE = 128, EPOCHS_LOST = 0x10000 };
 
 /* 1: at this place in LOG lies a later group, whole. */
 static int log_group(struct lunar* db, const struct lunar_series* series, uint32_t skip, struct group* group) {
@@ -441,19 +443,9 @@ static int is_lost(struct lunar* db, uint32_t images_at) {
   return there < 0 ? there : !there;
 }
 
-/* The groups behind the lost checkpoint stay: what this recovery writes is newer than all of them. */
-static int is_stale(struct lunar* db, struct state* found) {
-  struct group newest;
-  LN_TRY(newest_unit(db, LN_NONE, &newest));
-  if (newest.epoch > found->epoch) found->epoch = newest.epoch;
-  found->flags |= STALE;
-  return 0;
-}
-
 static int mark_all(struct lunar* db) {
   for (uint16_t number = 0; number < db->geometry.tables_max; number++) {
     struct lunar_frame* meta;
-    LN_TRY(ln_ensure_clean(db, 1));
     LN_TRY(ln_meta(db, number, &meta));
     uint8_t* m = meta->bytes;
     if (m[LN_META_COLUMNS] && ln_get32(m + LN_META_CREATION)) {
@@ -466,7 +458,6 @@ static int mark_all(struct lunar* db) {
 }
 #else
 #define is_lost(db, images_at) 0
-#define is_stale(db, found) 0
 #define mark_all(db) 0
 #endif
 
@@ -480,12 +471,14 @@ static LN_APART int go_back(struct lunar* db, struct state* found) {
   LN_TRY(stale);
   if (stale) LN_TRY(find_checkpoint(db, images_at, &images_at));
   LN_TRY(log_groups(db, images_at, found, &end));
-  if (stale) LN_TRY(is_stale(db, found));
+  if (stale) found->epoch += EPOCHS_LOST;
   if (found->flags & LN_UNLOGGED && db->mode != LUNAR_MODE_NONE) return LUNAR_E_UNCLEAN;
   /* The before image of a page that the checkpoint left in the buffer may be newer than the checkpoint. */
   LN_TRY(put_back(db, found->before));
   const int there = begin_at(db, found->base, &db->series, &group, 1);
   if (there <= 0) return there ? there : LUNAR_E_CORRUPT;
+  /* Also where this recovery was cut off before: its groups may be all that is left behind the checkpoint. */
+  if (LUNAR_WITH_REPAIR && found->epoch - db->series.epoch >= EPOCHS_LOST) found->flags |= STALE;
   db->chunk_last = group.count; /* not checked: searches may begin anywhere */
   LN_TRY(ln_device_sync(db));
   ln_forget_all(db);

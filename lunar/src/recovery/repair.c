@@ -15,6 +15,8 @@ struct repair {
   struct lunar_losses* losses;
 };
 
+enum { TRIES = 2 }; /* the first one may have been without a card */
+
 int ln_is_loss(struct lunar* db, int error) { return error == LUNAR_E_CORRUPT ? 1 : ln_is_bad_sector(db, error); }
 
 /* --- rows --- */
@@ -41,13 +43,11 @@ static int is_whole(struct repair* r, struct ln_place place, uint32_t position, 
 
 static int keeps(void* context, struct ln_place place, uint32_t position, uint32_t end) {
   struct repair* r = context;
-  int whole = is_whole(r, place, position, end);
-  if (whole == LUNAR_E_IO) { /* once more: the last try may have been without a card */
+  for (int tries = 0; tries < TRIES; tries++) {
+    const int whole = is_whole(r, place, position, end);
+    if (whole >= 0) return whole;
     LN_TRY(ln_is_loss(r->table.db, whole));
-    whole = is_whole(r, place, position, end);
   }
-  if (whole >= 0) return whole;
-  LN_TRY(ln_is_loss(r->table.db, whole));
   return 0;
 }
 
@@ -62,25 +62,24 @@ static int next_of(struct lunar* db, uint32_t ref, uint32_t* next) {
 }
 
 static int block_is_whole(struct repair* r, uint32_t ref, uint32_t serial) {
-  struct lunar* db = r->table.db;
-  int whole = ln_block_is_whole(db, ref, r->table.number, serial);
-  if (whole == LUNAR_E_IO) { /* once more: the last try may have been without a card */
-    LN_TRY(ln_is_loss(db, whole));
-    whole = ln_block_is_whole(db, ref, r->table.number, serial);
+  for (int tries = 0; tries < TRIES; tries++) {
+    const int whole = ln_block_is_whole(r->table.db, ref, r->table.number, serial);
+    if (whole >= 0) return whole;
+    LN_TRY(ln_is_loss(r->table.db, whole));
   }
-  if (whole >= 0) return whole;
-  LN_TRY(ln_is_loss(db, whole));
   return 0;
 }
 
+/* Returns the block's class. */
 static int header_of(struct lunar* db, uint32_t ref, uint32_t* next, uint32_t* previous, uint32_t* serial) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
   *next = ln_get32(frame->bytes + LN_BLOCK_NEXT);
   *previous = ln_get32(frame->bytes + LN_BLOCK_PREVIOUS);
   *serial = ln_get32(frame->bytes + LN_BLOCK_SERIAL);
+  const uint8_t class = frame->bytes[LN_BLOCK_CLASS];
   ln_put(frame);
-  return 0;
+  return class;
 }
 
 /* The block behind a damaged one: the whole one that names it as the one before, or else the damaged one that a whole
@@ -155,12 +154,14 @@ static int mend_chain(struct repair* r, struct lunar_frame* meta) {
     int whole = block_is_whole(r, ref, serial), kept = 0;
     LN_TRY(whole);
     if (whole) {
-      LN_TRY(header_of(db, ref, &next, &previous, &serial));
+      const int class = header_of(db, ref, &next, &previous, &serial);
+      LN_TRY(class);
+      LN_TRY(whole = ln_hold(db, ref, (uint8_t) class));
     } else {
       LN_TRY(block_behind(r, ref, serial, last, &next));
       LN_TRY(whole = ln_rebuild_block(&r->table, meta, &ref, ++serial));
-      r->losses->blocks += whole ? 0 : 1;
     }
+    r->losses->blocks += whole ? 0 : 1;
     if (whole) LN_TRY(kept = ln_block_mend(db, meta, ref, before, keeps, r, &r->losses->rows));
     if (kept) {
       LN_TRY(link_blocks(db, meta, before, ref));
@@ -171,6 +172,7 @@ static int mend_chain(struct repair* r, struct lunar_frame* meta) {
   }
   LN_TRY(link_blocks(db, meta, before, LN_NONE));
   ln_put32(m + LN_META_LAST, before);
+  if (serial > ln_get32(m + LN_META_SERIAL)) ln_put32(m + LN_META_SERIAL, serial); /* the blocks may be newer */
   ln_dirty(db, meta);
   return 0;
 }
@@ -253,6 +255,7 @@ static int give_up_indexes(struct repair* r, struct lunar_frame* meta) {
   LN_TRY(ln_secondary_renew(&r->table, LN_GIVE_UP));
   LN_TRY(ln_checkpoint(db));
   LN_TRY(ln_free_leaked(db, r->table.number));
+  LN_TRY(ln_count_free(db));
   return ln_checkpoint(db); /* from here on the pages of the old indexes are available */
 }
 

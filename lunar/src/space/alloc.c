@@ -83,6 +83,12 @@ static int take_at(struct lunar* db, uint32_t chunk, uint32_t index, uint8_t cla
   return error;
 }
 
+static int take_ref(struct lunar* db, uint32_t ref, uint8_t class) {
+  const uint32_t chunk = chunk_of(db, ref), index = index_of(db, ref, class);
+  if (chunk >= db->geometry.chunk_count || index == LN_NONE) return LUNAR_E_CORRUPT;
+  return take_at(db, chunk, index, class);
+}
+
 /* The last free chunk is for rows that make room. */
 static int is_reserved(const struct lunar* db) {
   return !db->reclaiming && db->geometry.chunk_count >= RESERVED_OF && db->chunks_free <= db->chunks_waiting + 1;
@@ -114,9 +120,7 @@ static int taken_before(struct lunar* db, uint8_t class, uint32_t* ref) {
   if (db->allocated_taken == db->allocated_count) return LUNAR_E_FULL;
   *ref = db->allocated[db->allocated_taken++];
   if (*ref == LN_NONE) return LUNAR_E_FULL;
-  const uint32_t chunk = chunk_of(db, *ref), index = index_of(db, *ref, class);
-  if (chunk >= db->geometry.chunk_count || index == LN_NONE) return LUNAR_E_CORRUPT;
-  return take_at(db, chunk, index, class);
+  return take_ref(db, *ref, class);
 }
 
 static LN_APART int list_ref(struct lunar* db, uint32_t ref) {
@@ -313,6 +317,11 @@ static int used_in(struct lunar* db, uint32_t chunk, uint32_t* ref) {
   }
   ln_put(entry.frame);
   return (int)sectors;
+}
+
+int ln_hold(struct lunar* db, uint32_t ref, uint8_t class) {
+  const int sectors = ln_used_sectors(db, ref);
+  return sectors ? sectors : take_ref(db, ref, class) == 0; /* its page of the map has just been read */
 }
 
 int ln_next_used(struct lunar* db, uint32_t* ref) {

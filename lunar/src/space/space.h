@@ -20,6 +20,9 @@ int ln_used_sectors(struct lunar* db, uint32_t ref); /* of the block in use that
 #if LUNAR_WITH_REPAIR
 /* *ref becomes the first block in use that begins there or behind; returns its sectors, 0: there is none. */
 int ln_next_used(struct lunar* db, uint32_t* ref);
+/* A block that a repair meets is in use from here on, also where the map is older than it. 0: the map has others there.
+ */
+int ln_hold(struct lunar* db, uint32_t ref, uint8_t class);
 #endif
 uint32_t ln_class_sectors(const struct lunar* db, uint8_t class);
 /* The class whose blocks have so many sectors; class_count: none has. */

@@ -166,7 +166,7 @@ int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_c
   const int error = redo(db, record, content);
 #if LUNAR_WITH_REPAIR
   struct lunar_frame* meta;
-  if (error && db->redoing & LN_SKIPPING && record->table < db->geometry.tables_max) {
+  if (error && db->state != LN_BROKEN && db->redoing & LN_SKIPPING) {
     LN_TRY(ln_meta(db, record->table, &meta));
     const int marked = ln_mark_damaged(db, meta, record->table, error);
     ln_put(meta);
