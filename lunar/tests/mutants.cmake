@@ -122,7 +122,7 @@ lunar_mutant_of(KeptTwice a_damaged_checkpoint_ends_a_volume recovery/recover.c
 lunar_mutant_of(KeptTwice a_repair_leaves_blocks_to_others space/alloc.c
   "return sectors ? sectors : take_ref(db, ref, class) == 0;" "return 1;" --gtest_filter=*DamagedSector.*cut*)
 lunar_mutant_of(KeptTwice pages_later_than_the_checkpoint_count_as_sound recovery/recover.c
-  "if (found.flags & STALE) LN_TRY(mark_all(db));" "" --gtest_filter=DamagedCheckpoint.*)
+  "if (db->redoing & LN_STALE) LN_TRY(mark_all(db));" "" --gtest_filter=DamagedCheckpoint.*)
 lunar_mutant_of(KeptTwice an_unreadable_before_image_ends_a_mount pages/log.c
   "if (error) return LUNAR_WITH_REPAIR ? ln_is_bad_sector(db, error) : error;" "LN_TRY(error);" --gtest_filter=*DamagedSector.*cut*)
 add_library(lunar-ChangedCard OBJECT card_change_test.cc world.cc)

@@ -23,8 +23,9 @@
 
 enum ln_checking { LN_CHECKING = 1, LN_STOPPED = 2 }; /* lunar_check; the program stops it */
 
-/* What redoing has in a recovery, and in that of a mount which takes an unreadable sector for the end. */
-enum { LN_REDOING = 1, LN_SKIPPING = 2 };
+/* What redoing has in a recovery; in that of a mount which takes an unreadable sector for the end; and where pages in
+ * place may be later than the last group that recovery has, so that every table is to be repaired. */
+enum { LN_REDOING = 1, LN_SKIPPING = 2, LN_STALE = 4 };
 
 enum ln_state { LN_CLOSED = 0, LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_TXN_LOST = 4 };
 

@@ -77,9 +77,10 @@ static int whole(struct lunar* db, const struct group* group) {
 }
 
 /* Where the next group would lie, an unreadable or damaged sector is no group, if the configuration allows it. Which
- * volume it is, mount has just read. */
+ * volume it is, mount has just read. E_CORRUPT: what was flushed later shows that it is damage. */
 static int skipping(struct lunar* db, int there) {
   if (there >= 0 || !(db->redoing & LN_SKIPPING)) return there;
+  if (there == LUNAR_E_CORRUPT) db->redoing |= LN_STALE;
   db->doubtful = 0;
   return 0;
 }
@@ -316,11 +317,11 @@ static int find_checkpoint(struct lunar* db, uint32_t lost, uint32_t* images_at)
 struct state {
   uint32_t base, before;
   uint32_t epoch; /* the latest */
-  uint8_t flags;  /* of the checkpoint, and STALE: it is not the last one */
+  uint8_t flags;  /* of the checkpoint */
 };
 /* The groups behind a lost checkpoint stay in LOG. What recovery writes is newer than those of any recovery among them.
  */
-enum { STALE = 128, EPOCHS_LOST = 0x10000 };
+enum { EPOCHS_LOST = 0x10000 };
 
 /* 1: at this place in LOG lies a later group, whole. */
 static int log_group(struct lunar* db, const struct lunar_series* series, uint32_t skip, struct group* group) {
@@ -478,7 +479,7 @@ static LN_APART int go_back(struct lunar* db, struct state* found) {
   const int there = begin_at(db, found->base, &db->series, &group, 1);
   if (there <= 0) return there ? there : LUNAR_E_CORRUPT;
   /* Also where this recovery was cut off before: its groups may be all that is left behind the checkpoint. */
-  if (LUNAR_WITH_REPAIR && found->epoch - db->series.epoch >= EPOCHS_LOST) found->flags |= STALE;
+  if (LUNAR_WITH_REPAIR && found->epoch - db->series.epoch >= EPOCHS_LOST) db->redoing |= LN_STALE;
   db->chunk_last = group.count; /* not checked: searches may begin anywhere */
   LN_TRY(ln_device_sync(db));
   ln_forget_all(db);
@@ -510,12 +511,13 @@ int ln_recover(struct lunar* db) {
   /* The same frames for the same pages, whatever was read up to here: a recovery that was cut off in its checkpoint may
    * leave some groups of it, and this one must write the very same ones. */
   ln_forget_all(db);
-  if (found.flags & STALE) LN_TRY(mark_all(db));
+  if (db->redoing & LN_STALE) LN_TRY(mark_all(db));
   LN_TRY(replay(db, 1));
+  const int counts = found.flags & LN_UNLOGGED || db->redoing & LN_STALE; /* the map was written in place since */
   db->redoing = 0;
   db->allocated_count = 0;
   LUNAR_ASSERT(db->series.log_head < db->geometry.log_sectors && db->checkpoint_at < db->geometry.log_sectors);
-  if (found.flags & (LN_UNLOGGED | STALE)) LN_TRY(ln_count_free(db)); /* the map was written in place since */
+  if (counts) LN_TRY(ln_count_free(db));
   db->freed = 1;  /* what the lost operations took is available again */
   begin_unit(db); /* the first group of a unit says so from here on: remains of lost groups are older */
   LN_TRY(ln_checkpoint(db));
