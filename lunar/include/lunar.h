@@ -149,8 +149,9 @@ struct lunar_config {
   /* What mount does with a damaged or unreadable sector where the log may continue. 0: mount fails and changes nothing:
    * E_IO if the sector is unreadable, E_CORRUPT if a later group shows that the damaged one was flushed. 1: the log
    * ends there, and what was committed from there on is lost; if the last checkpoint is damaged, the volume goes on
-   * from the one before, and every table is repaired: a ring when it is opened, another one by lunar_repair (E_CORRUPT
-   * until then). A group that a power cut tore at the end of the log is no damage. */
+   * from the one before. Where a later group shows the damage, every table is repaired: a ring when it is opened,
+   * another one by lunar_repair (E_CORRUPT until then). Without a later group, damage looks like what a power cut tore
+   * at the end of the log, which is no damage; lunar_check finds what it may have left. */
   uint8_t skip_unreadable;
 
   /* For lunar_format only. 0 takes the default. */

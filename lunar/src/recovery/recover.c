@@ -395,17 +395,40 @@ static int forget_torn(struct lunar* db, const struct lunar_series* end, struct 
 }
 
 /* Puts back the before images, from the last group to the first. Each group is complete and lies behind the one that
- * it names. */
-static int put_back(struct lunar* db, uint32_t before) {
-  while (before != LN_NONE) {
+ * it names. behind: they were not read before, and the first one that is damaged ends it. */
+static int put_back(struct lunar* db, uint32_t before, int behind) {
+  for (uint32_t steps = 0; before < db->geometry.log_sectors && steps < db->geometry.log_sectors; steps++) {
     struct group group;
-    const int there = read_header(db, log_sector(db, before), &group);
-    if (there <= 0) return there ? there : LUNAR_E_CORRUPT;
+    int there = read_header(db, log_sector(db, before), &group);
+    if (behind && there > 0) there = group.kind == LN_BEFORE && whole(db, &group) > 0;
+    if (there <= 0) return behind ? skipping(db, there) : there ? there : LUNAR_E_CORRUPT;
     LN_TRY(put_images(db, &group));
     before = group.extra;
   }
   return 0;
 }
+
+#if LUNAR_WITH_REPAIR
+/* With config.skip_unreadable, a damaged sector may be the end of the log. The before images behind it are put back,
+ * because their pages may be in place. A cut leaves some too: then their pages are not in place, and stay as they are.
+ */
+static int put_back_behind(struct lunar* db, const struct lunar_series* end, uint32_t base) {
+  struct group group;
+  uint32_t before = LN_NONE, epoch = end->epoch, sequence = end->sequence;
+  if (!(db->redoing & LN_SKIPPING)) return 0;
+  for (uint32_t at = 0; at < db->geometry.log_sectors; at++) {
+    const int there = skipping(db, read_header(db, log_sector(db, at), &group));
+    LN_TRY(there);
+    if (!there || group.kind != LN_BEFORE || group.checkpoint_at != base || !newer(&group, epoch, sequence)) continue;
+    epoch = group.epoch;
+    sequence = group.sequence;
+    before = at;
+  }
+  return put_back(db, before, 1);
+}
+#else
+#define put_back_behind(db, end, base) 0
+#endif
 
 static void begin_unit(struct lunar* db) {
   const uint32_t unit = db->geometry.unit_sectors, skipped = (unit - db->series.log_head % unit) % unit;
@@ -475,7 +498,8 @@ static LN_APART int go_back(struct lunar* db, struct state* found) {
   if (stale) found->epoch += EPOCHS_LOST;
   if (found->flags & LN_UNLOGGED && db->mode != LUNAR_MODE_NONE) return LUNAR_E_UNCLEAN;
   /* The before image of a page that the checkpoint left in the buffer may be newer than the checkpoint. */
-  LN_TRY(put_back(db, found->before));
+  LN_TRY(put_back_behind(db, &end, found->base));
+  LN_TRY(put_back(db, found->before, 0));
   const int there = begin_at(db, found->base, &db->series, &group, 1);
   if (there <= 0) return there ? there : LUNAR_E_CORRUPT;
   /* Also where this recovery was cut off before: its groups may be all that is left behind the checkpoint. */
