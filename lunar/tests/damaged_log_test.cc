@@ -103,6 +103,12 @@ TEST(DamagedLog, ends_with_the_last_operation_before_the_damage_where_the_progra
   volume.flip(volume.written[10], 40);
   volume.config.skip_unreadable = 1;
   ASSERT_EQ(volume.mount(), 0);
+  std::uint64_t count = 0;
+  lunar_losses losses{};
+  ASSERT_EQ(lunar_table_open(&volume.db, "t", &volume.table), 0);
+  EXPECT_EQ(lunar_count(&volume.table, &count), LUNAR_E_CORRUPT);  // pages in place may be later
+  EXPECT_EQ(lunar_repair(&volume.table, &losses), 0);
+  EXPECT_EQ(losses.rows + losses.blocks, 0U);
   EXPECT_EQ(volume.count(), 10U);
   lunar_findings findings{};
   EXPECT_EQ(lunar_check(&volume.db, &findings), 0);

@@ -54,7 +54,7 @@ lunar_mutant(pages_before_their_before_images pages/log.c "db->settled = 0;\n   
   "db->settled = 0;")
 lunar_mutant(groups_unchecked recovery/recover.c "if (sum != group->body_sum) return 0;" "")
 lunar_mutant(images_unchecked recovery/recover.c "if (sum != expected) return 0;" "")
-lunar_mutant(nothing_put_back recovery/recover.c "LN_TRY(put_back(db, found->before));" "")
+lunar_mutant(nothing_put_back recovery/recover.c "LN_TRY(put_back(db, found->before, 0));" "")
 lunar_mutant(images_ignored recovery/recover.c "if (put && group->kind" "if (0 && group->kind")
 lunar_mutant(freed_blocks_at_once space/alloc.c "!stamped(db, e) &&" "")
 lunar_mutant(extents_unaware_of_small_rows space/extents.c "series->extents[i].sector < sector" "0")
@@ -121,6 +121,10 @@ lunar_mutant_of(KeptTwice a_damaged_checkpoint_ends_a_volume recovery/recover.c
   "if (stale) LN_TRY(find_checkpoint" "if (0) LN_TRY(find_checkpoint" --gtest_filter=*DamagedSector.*cut*)
 lunar_mutant_of(KeptTwice a_repair_leaves_blocks_to_others space/alloc.c
   "return sectors ? sectors : take_ref(db, ref, class) == 0;" "return 1;" --gtest_filter=*DamagedSector.*cut*)
+lunar_mutant_of(KeptTwice before_images_behind_damage_stay recovery/recover.c
+  "LN_TRY(put_back_behind(db, &end, found->base));" "" --gtest_filter=*DamagedSector.*cut*)
+lunar_mutant_of(KeptTwice numbers_of_blocks_come_again recovery/repair.c
+  "if (serial > ln_get32(m + LN_META_SERIAL))" "if (0)" --gtest_filter=*DamagedSector.*cut*)
 lunar_mutant_of(KeptTwice pages_later_than_the_checkpoint_count_as_sound recovery/recover.c
   "if (db->redoing & LN_STALE) LN_TRY(mark_all(db));" "" --gtest_filter=DamagedCheckpoint.*)
 lunar_mutant_of(KeptTwice an_unreadable_before_image_ends_a_mount pages/log.c
@@ -272,8 +276,8 @@ lunar_mutant_of(Wear pages_go_in_place_at_every_checkpoint pages/log.c "const in
   --gtest_filter=Of/Wear.*/6)
 lunar_mutant(kept_pages_are_logged_once pages/log.c "if (f->flags & LN_DIRTY && !logged" "if (!(f->flags & LN_KEPT) && f->flags & LN_DIRTY && !logged")
 lunar_mutant(kept_pages_are_put_back_to_what_came_later recovery/recover.c
-  "LN_TRY(put_back(db, found->before));\n  const int there = begin_at(db, found->base, &db->series, &group, 1);"
-  "const int there = begin_at(db, found->base, &db->series, &group, 1);\n  LN_TRY(put_back(db, found->before));")
+  "LN_TRY(put_back(db, found->before, 0));\n  const int there = begin_at(db, found->base, &db->series, &group, 1);"
+  "const int there = begin_at(db, found->base, &db->series, &group, 1);\n  LN_TRY(put_back(db, found->before, 0));")
 
 # Mutants that only one place of a cut reveals. 10,000 cuts of the campaign include it.
 add_library(lunar-EveryCut OBJECT cut_campaign.cc every_cut.cc world.cc)
