@@ -413,7 +413,7 @@ void damage_the_log_after_a_cut(const Log& log, bool cruel) {
     emubd blank{};
     ASSERT_EQ(emubd_open(&blank, 512, Logger::sectors), 0);
     ASSERT_EQ(emubd_copy(&blank, &first.device), 0);
-    std::mt19937_64 numbers(seed + static_cast<std::uint64_t>(life));
+    std::mt19937_64 numbers(seed + static_cast<std::uint64_t>(life) + (cruel ? 19 : 0));
     const auto rows = static_cast<std::int64_t>(500 + numbers() % 500), synced = rows - 1 - rows % 30;
     std::int64_t time = 0, checkpoints[3] = {}; /* when the last ones were, the newest first */
     for (std::uint32_t before = first.db.checkpoints; time < rows; ++time) {

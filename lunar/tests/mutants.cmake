@@ -121,8 +121,6 @@ lunar_mutant_of(KeptTwice a_damaged_checkpoint_ends_a_volume recovery/recover.c
   "if (stale) LN_TRY(find_checkpoint" "if (0) LN_TRY(find_checkpoint" --gtest_filter=*DamagedSector.*cut*)
 lunar_mutant_of(KeptTwice a_repair_leaves_blocks_to_others space/alloc.c
   "return sectors ? sectors : take_ref(db, ref, class) == 0;" "return 1;" --gtest_filter=*DamagedSector.*cut*)
-lunar_mutant_of(KeptTwice before_images_behind_damage_stay recovery/recover.c
-  "LN_TRY(put_back_behind(db, &end, found->base));" "" --gtest_filter=*DamagedSector.*cut*)
 lunar_mutant_of(KeptTwice numbers_of_blocks_come_again recovery/repair.c
   "if (serial > ln_get32(m + LN_META_SERIAL))" "if (0)" --gtest_filter=*DamagedSector.*cut*)
 lunar_mutant_of(KeptTwice pages_later_than_the_checkpoint_count_as_sound recovery/recover.c
