@@ -54,7 +54,8 @@ ROWS = [
     *(f"INSERT INTO paths VALUES ('/usr/share/lunar/measurements/of/2026/{i * 31 % 56:03}', 'user {i % 9}', TRUE)"
       for i in range(56)),
     *(f"INSERT INTO numbers VALUES ({i * i * (-1) ** i}, {i})" for i in range(70)),
-    *(f"INSERT INTO {table} VALUES ({i}, '{'x' * (i * 7 % 40)}')" for i in range(40) for table in ("log", "days", "bytes")),
+    *(f"INSERT INTO {table} VALUES ({i}, '{'x' * (i * 7 % 40)}')"
+      for i in range(40) for table in ("log", "days", "bytes")),
     *(f"INSERT INTO pages VALUES ({i}, 0, X'{'5a' * (1500 if i < 3 else 370)}')" for i in range(36)),
 ]  # fmt: skip
 CHANGES = [
