@@ -203,14 +203,18 @@ constexpr Command commands[] = {
     {".stat", "", "show the volume's sizes and the requests to the device", 0, 0, show_statistics},
     {".tables", "", "list the tables", 0, 0, list_tables}};
 
-// Quotes of either kind hold a word with spaces together.
+// Quotes of either kind hold a word with spaces together; a doubled one inside is one.
 Arguments arguments_of(const std::string& line) {
   Arguments arguments;
   std::optional<std::string> word;
   char quote = 0;
-  for (const char c : line) {
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
     const bool space = c == ' ' || c == '\t' || c == '\r';
-    if (quote != 0 ? c == quote : c == '\'' || c == '"') {
+    if (quote != 0 && c == quote && i + 1 < line.size() && line[i + 1] == quote) {
+      *word += c;
+      ++i;
+    } else if (quote != 0 ? c == quote : c == '\'' || c == '"') {
       quote = quote != 0 ? '\0' : c;
       if (!word) word.emplace();
     } else if (quote != 0 || !space) {

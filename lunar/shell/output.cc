@@ -79,7 +79,7 @@ void Output::write_table() {
   const bool first = widths_.empty();
   if (first) {
     std::vector<Cell> names;
-    for (const auto& name : names_) names.push_back({name});
+    for (const auto& name : names_) names.push_back({plain_text(name)});
     waiting_.insert(waiting_.begin(), names);
     widths_.resize(names_.size());
   }

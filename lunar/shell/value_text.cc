@@ -163,6 +163,12 @@ std::string plain_text(const lunar_value& value, char separator) {
   return text;
 }
 
+std::string plain_text(std::string_view name) {
+  std::string text;
+  for (const char c : name) append_escaped(text, c, 0);
+  return text;
+}
+
 std::string json_text(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "csv.h"
 #include "lunar.h"
@@ -12,6 +13,7 @@ namespace shell {
 // printable character and, if it is not 0, the separator have a backslash before them (\n, \x1b, \|), so that a row is
 // a line.
 std::string plain_text(const lunar_value& value, char separator);
+std::string plain_text(std::string_view name);
 std::string json_text(const lunar_value& value);
 std::string json_text(const std::string& text);
 // NULL is an empty field, empty TEXT is "".

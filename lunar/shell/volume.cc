@@ -14,6 +14,7 @@
 #include "failure.h"
 #include "guard.h"
 #include "interruption.h"
+#include "standard_files.h"
 
 namespace shell {
 namespace {
@@ -147,6 +148,22 @@ void Volume::mount() {
                     options_.path, lunar_refused_version(&db_), LUNAR_FORMAT_VERSION, lunar_refused_version(&db_)));
   if (error != 0) throw Failure(options_.path + ": " + explain(error));
   mounted_ = true;
+  if (options_.skip_damage) repair_tables();
+}
+
+// Damage in the log may leave pages of later operations in place: lunar asks for a repair of every table then.
+void Volume::repair_tables() {
+  std::uint16_t number = 0;
+  char name[LUNAR_NAME_MAX + 1];
+  while (lunar_table_list(&db_, &number, name) == 0) {
+    lunar_table table;
+    std::uint64_t rows = 0;
+    lunar_losses losses{};
+    if (lunar_table_open(&db_, name, &table) != 0 || lunar_count(&table, &rows) != LUNAR_E_CORRUPT) continue;
+    if (const int error = lunar_repair(&table, &losses)) throw Failure(options_.path + ": " + explain(error));
+    if (losses.rows + losses.blocks != 0)
+      print_error(fmt::format("lunar: {}: given up: {} rows, {} blocks of rows\n", name, losses.rows, losses.blocks));
+  }
 }
 
 std::string Volume::explain(int error) const {

@@ -72,6 +72,7 @@ class Volume {
 
  private:
   void mount();
+  void repair_tables();
 
   VolumeOptions options_;
   std::unique_ptr<Device> device_;

@@ -560,6 +560,18 @@ def test_a_name_with_control_characters_does_not_reach_the_terminal(image: Path,
     person.close()
 
 
+def test_a_column_with_control_characters_is_escaped_in_a_table(image: Path) -> None:
+    run(image, stdin="CREATE TABLE t (k INTEGER PRIMARY KEY, \"red \x1b[31m\n\" TEXT); INSERT INTO t VALUES (1, 'a');")
+    assert out("--table", image, "SELECT * FROM t").splitlines()[0].split("  ") == ["k", r"red \x1b[31m\n"]
+
+
+def test_a_command_takes_a_name_with_doubled_quotes_as_sql_does(image: Path, tmp_path: Path) -> None:
+    run(image, stdin='CREATE TABLE "sel""ect" (k INTEGER PRIMARY KEY); INSERT INTO "sel""ect" VALUES (7);')
+    for name in ('"sel""ect"', "'sel\"ect'"):
+        run(image, f".export {name} {tmp_path / 'rows.csv'}")
+        assert (tmp_path / "rows.csv").read_text() == "k\n7\n"
+
+
 def test_ctrl_c_at_the_prompt_ends_the_statement_and_not_the_program(terminal: Terminal) -> None:
     terminal.wait_for("lunar> ")
     terminal.type("INSERT INTO readings VALUES " + ",".join(f"({key},'',0,TRUE)" for key in range(10, 60)) + ";\n")
