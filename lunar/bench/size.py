@@ -17,8 +17,8 @@ KIB = 1024
 # The paper's Table 3, in KB of 1024 bytes (its LUNAR has no SQL), and what this project aims at.
 BARS = {"basic": (32.508, 24), "all": (69.667, 48), "sql": (None, 64)}
 # What years in the field may add to the paper's size (docs/adr/053, 055 to 058): the space of deleted rows, less
-# wear, remembered searches, second copies of metadata; with all modules also the repair, which the paper's has not, and
-# the names of invalid arguments.
+# wear, remembered searches, second copies of metadata; with all modules also the repair, which the paper's has not,
+# recovery from damage in the log, and the names of invalid arguments.
 ALLOWANCE = {"basic": 5 * KIB, "all": 13 * KIB + KIB // 4, "sql": 0}
 C_LIBRARY = re.compile(r"(mem|str)[a-z]+")
 # What -msave-restore calls to save registers: a few hundred bytes of libgcc, shared with the rest of the firmware.
