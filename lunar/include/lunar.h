@@ -149,9 +149,10 @@ struct lunar_config {
   /* What mount does with a damaged or unreadable sector where the log may continue. 0: mount fails and changes nothing:
    * E_IO if the sector is unreadable, E_CORRUPT if a later group shows that the damaged one was flushed. 1: the log
    * ends there, and what was committed from there on is lost; if the last checkpoint is damaged, the volume goes on
-   * from the one before. Where a later group shows the damage, every table is repaired: a ring when it is opened,
-   * another one by lunar_repair (E_CORRUPT until then). Without a later group, damage looks like what a power cut tore
-   * at the end of the log, which is no damage; lunar_check finds what it may have left. */
+   * from the one before. Where the sector at the end of the log cannot be read, or a later group shows the damage,
+   * every table is repaired: a ring when it is opened, another one by lunar_repair (E_CORRUPT until then). Without
+   * either, damage looks like what a power cut tore at the end of the log, which is no damage; lunar_check finds what
+   * it may have left. */
   uint8_t skip_unreadable;
 
   /* For lunar_format only. 0 takes the default. */
@@ -272,6 +273,10 @@ struct lunar {
   /* frames */
   uint16_t frame_count, frames_dirty;
   uint16_t clock, rows_dirty, plain_dirty /* of frames_dirty */, dirty_max /* frames whose images the log holds */;
+#if !defined(LUNAR_WITH_BUFFER) || LUNAR_WITH_BUFFER
+  uint16_t frames_waiting, waiting_next; /* frames to be written in place, and where the next one is searched */
+  uint8_t taking;                        /* a run of chunks */
+#endif
   uint8_t operation;  /* the last digits of its number */
   uint16_t creations; /* since mount */
   uint16_t refused_version;
@@ -547,7 +552,7 @@ LUNAR_MUST_CHECK int lunar_index_cursor(struct lunar_cursor* cursor, struct luna
  * moved.
  *
  * Nothing depends on this call. Every insertion and update of a table of which a twelfth is dead moves up to eight rows
- * by itself, of at most eight times its bytes together or one row; a change within a transaction does so at the next
+ * by itself, of at most 16 times its bytes together or one row; a change within a transaction does so at the next
  * lunar_begin; and where there is no free block for an insertion or update, it empties up to four blocks of any table.
  * Ring tables need none of it. While a cursor is in use that depends on the places of rows, nothing is moved (see
  * lunar_cursor_close). lunar_stat reports dead_bytes. E_TXN (in a transaction). */
@@ -630,11 +635,12 @@ struct lunar_findings {
 };
 
 /* Verifies that names, schemas, blocks, rows, indexes, allocation and the last checkpoint agree with each other. It
- * does not verify the values of columns, which have no checksum after the next checkpoint. It changes no row; if nearly
- * every frame is dirty, it writes a checkpoint first. Memory: the handle's frames and some hundred bytes of stack.
- * Time: every page of metadata and index and every row's sectors are read about once (names: tables^2); if an index and
- * its rows differ, each row and entry is searched. config.progress is for a watchdog, and may stop it.
- * E_CORRUPT (found has the problem), E_STOPPED (the handle stays usable), E_TXN (in a transaction). */
+ * does not verify the values of columns, which have no checksum after the next checkpoint. It changes no row; it
+ * first writes pages that wait to be written, and a checkpoint if nearly every frame is dirty. Memory: the handle's
+ * frames and some hundred bytes of stack. Time: every page of metadata and index and every row's sectors are read about
+ * once (names: tables^2); if an index and its rows differ, each row and entry is searched. config.progress is for a
+ * watchdog, and may stop it. E_CORRUPT (found has the problem), E_STOPPED (the handle stays usable), E_TXN (in a
+ * transaction). */
 LUNAR_MUST_CHECK int lunar_check(struct lunar* db, struct lunar_findings* found);
 
 /* What a repair has given up. */

@@ -26,12 +26,12 @@ function(lunar_assertion name file old new condition)
     MESSAGE "internal error in lunar: ${condition}" LINK lunar-scenario lunar-asserting)
 endfunction()
 
-lunar_assertion(cleaned_frames_count_as_dirty pages/frames.c "  db->frames_dirty--;\n" ""
+lunar_assertion(cleaned_frames_count_as_dirty pages/frames.c "  if (frame->flags & LN_DIRTY) db->frames_dirty--;\n" ""
   "(dirty == db->frames_dirty|db->frames_dirty == 0|db->frames_dirty <= db->frame_count)")
 lunar_assertion(clean_rows_count_as_dirty pages/buffer.c "if (frame->flags & LN_ROWS) db->rows_dirty--;" ""
   "rows == db->rows_dirty")
-lunar_assertion(a_frame_stays_pinned space/alloc.c "    taken = taken < 0 ? taken : 1;\n  }\n  ln_put(entry.frame);"
-  "    taken = taken < 0 ? taken : 1;\n  }" "(pinned <= pins_max|ln_is_frame.db, f. && f->pins)")
+lunar_assertion(a_frame_stays_pinned space/alloc.c "  if (!taken) entry.frame->used = 0;\n  ln_put(entry.frame);"
+  "  if (!taken) entry.frame->used = 0;" "(pinned <= pins_max|ln_is_frame.db, f. && f->pins)")
 lunar_assertion(a_frame_is_put_twice tables/tables.c "  name[LUNAR_NAME_MAX] = 0;\n" "  name[LUNAR_NAME_MAX] = 0;\n  ln_put(frame);\n"
   "frame->pins > 0")
 lunar_assertion(a_sector_has_two_frames pages/frames.c "if (f) {\n    if (f->kind != kind)"

@@ -10,7 +10,7 @@
 enum {
   DEAD_SHARE = 12,  /* rows begin to move when one of so many bytes of a table's blocks is dead */
   ROWS_EACH = 8,    /* rows that a change moves at most */
-  BYTES_EACH = 8,   /* times the bytes of the changed row: after that no further one */
+  BYTES_EACH = 16,  /* times the bytes of the changed row: after that no further one */
   SHORT_SHARE = 16, /* of the chunks */
   BLOCKS_MAX = 4    /* that an operation gets for which there is no room */
 };

@@ -3,7 +3,8 @@
  * one, and only after a later operation uses them too: a row is much larger than its part of the index, and replacing
  * by last use alone would evict the index with the rows. Dirty frames make no room before they are clean; the
  * operation in whose course too many of them have rows begins with a checkpoint (ln_make_room), because rows wait for
- * it at the cost of the index.
+ * it at the cost of the index. A page that waits to be written in place (log.c) makes room as a clean one does, but
+ * not while one operation takes many chunks.
  *
  * A sector of rows that is read once goes first, from the frame that the hand stands at. Recovery and check come back
  * to such sectors a little later: for them the hand goes on. Recovery keeps sectors without an image in place (FRESH)
@@ -29,7 +30,7 @@ static uint16_t* chain_of(struct lunar* db, uint32_t sector) {
 }
 
 void ln_buffer_reset(struct lunar* db) {
-  db->rows_dirty = db->plain_dirty = db->clock = 0;
+  db->rows_dirty = db->plain_dirty = db->clock = db->frames_waiting = db->waiting_next = 0;
   for (uint16_t i = 0; i < db->frame_count; i++) db->frames[i].first = END;
 }
 
@@ -47,7 +48,8 @@ struct lunar_frame* ln_buffer_oldest(struct lunar* db) {
   LUNAR_ASSERT(db->frame_count > 0 && db->clock < db->frame_count);
   for (uint32_t steps = 0; steps < (CHANCES + 3u) * db->frame_count; steps++) {
     struct lunar_frame* f = &db->frames[db->clock];
-    const int stays = db->redoing && f->flags & LN_FRESH && steps < 2u * db->frame_count;
+    const int needed = db->redoing ? f->flags & LN_FRESH : db->taking && ln_waits(f);
+    const int stays = needed && steps < 2u * db->frame_count;
     const int clean = !f->pins && !(f->flags & LN_DIRTY) && !stays,
               goes = clean && f->used <= (f->kind == LN_DATA ? CHANCES : 0);
     if (!goes || db->redoing || db->checking)
@@ -94,8 +96,9 @@ void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame) {
 }
 
 void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame) {
-  LUNAR_ASSERT(frame->flags & LN_DIRTY);
+  LUNAR_ASSERT(!ln_waits(frame) || db->frames_waiting > 0);
   LUNAR_ASSERT(!(frame->flags & LN_ROWS) || db->rows_dirty > 0);
+  if (ln_waits(frame)) db->frames_waiting--;
   if (frame->flags & LN_ROWS) db->rows_dirty--;
   if (frame->flags & LN_PLAIN) db->plain_dirty--;
 }

@@ -38,13 +38,14 @@ static void frame_check(const struct lunar* db, const struct lunar_frame* f) {
   (void)db, (void)f; /* without assertions */
   LUNAR_ASSERT(ln_is_frame(db, f) && f->pins < UINT8_MAX);
   LUNAR_ASSERT(f->sector != LN_NONE || (f->flags == 0 && f->pins == 0));
-  LUNAR_ASSERT(f->flags & LN_DIRTY || !(f->flags & (LN_PLAIN | LN_ROWS | LN_KEPT | LN_AGAIN)));
+  LUNAR_ASSERT(f->flags & LN_DIRTY || ln_waits(f) || !(f->flags & LN_KEPT));
+  LUNAR_ASSERT(f->flags & LN_DIRTY || !(f->flags & (LN_PLAIN | LN_ROWS | LN_AGAIN)));
   LUNAR_ASSERT(!(f->flags & LN_KEPT) || f->flags & LN_LOGGED);
 }
 
 static void drop(struct lunar* db, struct lunar_frame* f) {
   frame_check(db, f);
-  if (f->flags & LN_DIRTY) ln_cleaned(db, f);
+  if (f->flags & (LN_DIRTY | LN_KEPT)) ln_cleaned(db, f);
   ln_buffer_assign(db, f, LN_NONE);
   f->pins = 0;
 }
@@ -61,6 +62,7 @@ static int take(struct lunar* db, uint32_t sector, struct lunar_frame** frame) {
   struct lunar_frame* f = ln_buffer_oldest(db);
   if (!f) return LUNAR_E_BUFFER;
   LUNAR_ASSERT(f->pins == 0 && !(f->flags & LN_DIRTY));
+  if (ln_waits(f)) LN_TRY(ln_write_waiting(db, f));
   ln_buffer_assign(db, f, sector);
   f->pins = 1;
   *frame = f;
@@ -75,7 +77,7 @@ int ln_ensure_clean(struct lunar* db, uint32_t count) {
   for (uint32_t i = 0; i < db->frame_count; i++) {
     const struct lunar_frame* f = &db->frames[i];
     if (f->pins) continue;
-    kept += f->flags & LN_KEPT ? 1 : 0;
+    kept += f->flags & LN_KEPT && f->flags & LN_DIRTY ? 1 : 0;
     clean += f->flags & LN_KEPT || !(f->flags & LN_DIRTY);
   }
   return clean >= count && db->frames_dirty - kept + count <= ln_dirty_max(db) ? 0 : ln_spill(db);
@@ -102,9 +104,12 @@ static uint8_t* scratch(struct lunar* db, const void* data) {
   if (db->ahead_max) return db->ahead;
 #endif
   if (!db->stage_used && (uintptr_t)data - (uintptr_t)db->stage >= db->stage_bytes) return db->stage;
-  struct lunar_frame* f = ln_buffer_oldest(db);
-  if (f) drop(db, f);
-  return f ? f->bytes : NULL;
+  for (struct lunar_frame* f = db->frames; f < db->frames + db->frame_count; f++) {
+    if (f->pins || f->flags & (LN_DIRTY | LN_KEPT)) continue;
+    drop(db, f);
+    return f->bytes;
+  }
+  return NULL;
 }
 
 int ln_same_volume(struct lunar* db, const void* data) {
@@ -193,14 +198,17 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
   }
   LN_TRY(make_room(db));
   LN_TRY(take(db, sector, &f));
-  int error =
-      kind == LN_DATA || kind == LN_BLOCK ? ln_read_ahead(db, sector, f->bytes, 1) : ln_home_read(db, sector, f->bytes);
+  const int is_map = kind == LN_MAP && LUNAR_WITH_PREFETCH, ahead = kind == LN_DATA || kind == LN_BLOCK || is_map;
+  int error = ahead ? ln_read_ahead(db, sector, f->bytes, 1) : 0;
+  const int again = is_map && error != LUNAR_E_STOPPED && (error || !sound(db, sector, f->bytes));
+  if (!ahead || again) error = ln_home_read(db, sector, f->bytes);
   if (!error && kind != LN_DATA && (f->bytes[LN_PAGE_KIND] != kind || !sound(db, sector, f->bytes)))
     error = LUNAR_E_CORRUPT;
   if (error) {
     drop(db, f);
     return error;
   }
+  if (again) db->doubtful = 0; /* its checksum depends on the volume's number */
   f->kind = (uint8_t)kind;
   *frame = f;
   return 0;
@@ -229,9 +237,12 @@ int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct l
 
 void ln_dirty(struct lunar* db, struct lunar_frame* frame) {
   LUNAR_ASSERT(frame->sector == LN_NONE || frame->pins > 0); /* a copy of metadata has no sector, and is dirty */
-  if (frame->flags & LN_KEPT) frame->flags |= LN_AGAIN;
-  if (frame->flags & LN_DIRTY) return;
+  if (frame->flags & LN_DIRTY) {
+    if (frame->flags & LN_KEPT) frame->flags |= LN_AGAIN;
+    return;
+  }
   frame_check(db, frame);
+  if (ln_waits(frame)) ln_cleaned(db, frame); /* the next checkpoint logs what it has then */
   frame->flags |= LN_DIRTY;
   db->frames_dirty++;
   ln_buffer_dirty(db, frame);
@@ -240,10 +251,12 @@ void ln_dirty(struct lunar* db, struct lunar_frame* frame) {
 
 void ln_cleaned(struct lunar* db, struct lunar_frame* frame) {
   frame_check(db, frame);
-  LUNAR_ASSERT(frame->flags & LN_DIRTY && db->frames_dirty > 0);
+  LUNAR_ASSERT(frame->flags & LN_DIRTY ? db->frames_dirty > 0 : ln_waits(frame));
   ln_buffer_clean(db, frame);
+  /* A recovery has no pages that wait, and writes a before image of each: the operations keep room for it. */
+  if (ln_waits(frame)) frame->flags = 0;
+  if (frame->flags & LN_DIRTY) db->frames_dirty--;
   frame->flags &= LN_FRESH | LN_LOGGED; /* true until the next checkpoint */
-  db->frames_dirty--;
 }
 
 void ln_put(struct lunar_frame* frame) {
@@ -281,7 +294,7 @@ void ln_forget_all(struct lunar* db) {
 
 #if LUNAR_DEBUG
 void ln_frames_check(struct lunar* db, uint32_t pins_max) {
-  uint32_t dirty = 0, plain = 0, rows = 0, pinned = 0;
+  uint32_t dirty = 0, plain = 0, rows = 0, pinned = 0, waiting = 0;
   for (uint32_t i = 0; i < db->frame_count; i++) {
     const struct lunar_frame* f = &db->frames[i];
     frame_check(db, f);
@@ -290,8 +303,10 @@ void ln_frames_check(struct lunar* db, uint32_t pins_max) {
     plain += f->flags & LN_PLAIN ? 1 : 0;
     rows += f->flags & LN_ROWS ? 1 : 0;
     pinned += f->pins ? 1 : 0;
+    waiting += ln_waits(f) ? 1 : 0;
   }
   LUNAR_ASSERT(dirty == db->frames_dirty);
+  LUNAR_ASSERT(waiting == ln_waiting(db));
   LUNAR_ASSERT(pinned <= pins_max);
   LUNAR_ASSERT(db->clock < db->frame_count);
 #if LUNAR_WITH_BUFFER

@@ -282,15 +282,19 @@ static int needs_no_image(const struct lunar* db, const struct lunar_frame* f) {
 }
 
 int ln_write_frame(struct lunar* db, struct lunar_frame* f) {
-  LUNAR_ASSERT(f->flags & LN_DIRTY && f->sector != LN_NONE);
+  LUNAR_ASSERT((f->flags & LN_DIRTY || ln_waits(f)) && f->sector != LN_NONE);
   ln_seal(db, f);
   LN_TRY(ln_home_write(db, f->sector, f->bytes, 1));
   ln_cleaned(db, f);
   return 0;
 }
 
-static int goes_in_place(const struct lunar* db, const struct lunar_frame* f, int only_without_image) {
-  return f && f->flags & LN_DIRTY && !(f->flags & LN_KEPT) && (!only_without_image || needs_no_image(db, f));
+/* Which pages go in place, besides those that wait: dirty ones, or those of them that need no image, or none. */
+enum which { DIRTY, WITHOUT_IMAGE, WAITING };
+
+static int goes_in_place(const struct lunar* db, const struct lunar_frame* f, enum which which) {
+  if (!f || !(f->flags & LN_DIRTY)) return f && ln_waits(f);
+  return which != WAITING && !(f->flags & LN_KEPT) && (which == DIRTY || needs_no_image(db, f));
 }
 
 /* --- pages that stay in the buffer ---
@@ -302,12 +306,6 @@ static int goes_in_place(const struct lunar* db, const struct lunar_frame* f, in
  */
 enum { KEPT_MAX = 8, KEPT_FOR = 8 /* checkpoints */ };
 
-int ln_write_kept(struct lunar* db, struct lunar_frame* frames, uint32_t count) {
-  for (struct lunar_frame* f = frames; f < frames + count; f++)
-    if (f->flags & LN_KEPT && !f->pins) LN_TRY(ln_write_frame(db, f));
-  return 0;
-}
-
 /* 1: it stays. */
 static uint32_t keep(struct lunar_frame* f, enum ln_kind kind) {
   if (!f || !(f->flags & LN_DIRTY) || f->flags & (LN_KEPT | LN_AGAIN) || f->kind != kind) return 0;
@@ -315,11 +313,15 @@ static uint32_t keep(struct lunar_frame* f, enum ln_kind kind) {
   return 1;
 }
 
+static int all_go_in_place(const struct lunar* db) {
+  return db->mode == LUNAR_MODE_NONE || db->wants_settled || LN_INDEX_SECTORS(db) || db->redoing;
+}
+
 /* When a checkpoint has its images: which pages stay. Every eighth checkpoint gives up those that have not changed
  * since eight checkpoints (here, AGAIN marks them): their images are logged for nothing. */
 static void choose_kept(struct lunar* db) {
   uint32_t left = db->frame_count / 2u < KEPT_MAX ? db->frame_count / 2u : KEPT_MAX;
-  const int none = db->mode == LUNAR_MODE_NONE || db->wants_settled || LN_INDEX_SECTORS(db) || db->redoing;
+  const int none = all_go_in_place(db);
   const int counts = db->checkpoints % KEPT_FOR == 0;
   for (uint32_t i = 0; i < db->frame_count; i++) {
     uint8_t* flags = &db->frames[i].flags;
@@ -341,32 +343,101 @@ static void choose_kept(struct lunar* db) {
   for (uint32_t i = 0; i < db->frame_count && left; i++) left -= keep(&db->frames[i], LN_MAP);
 }
 
-/* Neighbours on the device go there in one request, as many as an empty stage holds. */
-static int write_run(struct lunar* db, struct lunar_frame* f, int only_without_image) {
-  const uint32_t most = db->stage_used ? 1 : db->stage_bytes / sector_bytes(db);
+/* Room for pages that go to the device in one request: an empty stage, or where sectors are read ahead. In sectors. */
+static uint32_t run_room(struct lunar* db, uint8_t** room) {
+  *room = db->stage;
+  if (!db->stage_used) return db->stage_bytes / sector_bytes(db);
+#if LUNAR_WITH_PREFETCH
+  *room = db->ahead;
+  db->ahead_count = 0;
+  if (db->ahead_max && !db->doubtful) return db->ahead_max; /* else SUPER is read there first */
+#endif
+  return 1;
+}
+
+/* Neighbours on the device go there in one request. */
+static int write_run(struct lunar* db, struct lunar_frame* f, enum which which) {
+  uint8_t* run;
+  const uint32_t most = run_room(db, &run);
   uint32_t first = f->sector, count = 1;
-  while (f->sector - first + 1 < most && first && goes_in_place(db, ln_cached(db, first - 1), only_without_image))
-    first--;
-  while (count < most && goes_in_place(db, ln_cached(db, first + count), only_without_image)) count++;
+  while (f->sector - first + 1 < most && first && goes_in_place(db, ln_cached(db, first - 1), which)) first--;
+  while (count < most && goes_in_place(db, ln_cached(db, first + count), which)) count++;
   if (count == 1) return ln_write_frame(db, f);
   for (uint32_t i = 0; i < count; i++) {
     struct lunar_frame* next = ln_cached(db, first + i);
     ln_seal(db, next);
-    memcpy(db->stage + i * sector_bytes(db), next->bytes, sector_bytes(db));
+    memcpy(run + i * sector_bytes(db), next->bytes, sector_bytes(db));
   }
-  LN_TRY(ln_home_write(db, first, db->stage, count));
+  LN_TRY(ln_home_write(db, first, run, count));
   for (uint32_t i = 0; i < count; i++) ln_cleaned(db, ln_cached(db, first + i));
   return 0;
 }
 
 int ln_write_in_place(struct lunar* db, int only_without_image) {
-  if (db->frames_dirty == 0) return 0;
+  const enum which which = only_without_image ? WITHOUT_IMAGE : DIRTY;
+  if (db->frames_dirty + ln_waiting(db) == 0) return 0;
   for (uint32_t i = 0; i < db->frame_count; i++) {
     struct lunar_frame* f = &db->frames[i];
-    if (goes_in_place(db, f, only_without_image)) LN_TRY(write_run(db, f, only_without_image));
+    if (goes_in_place(db, f, which)) LN_TRY(write_run(db, f, which));
   }
   return 0;
 }
+
+#if LUNAR_WITH_BUFFER
+int ln_write_waiting(struct lunar* db, struct lunar_frame* f) {
+  LUNAR_ASSERT(ln_waits(f));
+  /* What was read ahead stays. A dirty neighbour stays dirty: the operation may be about to change it. */
+  return db->stage_used ? ln_write_frame(db, f) : write_run(db, f, WAITING);
+}
+
+enum { SOME_REQUESTS = 16, SOME_FRAMES = 128 };
+
+static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* Before an operation: writes some of the pages that wait, as late as possible, because a page that changes before its
+ * turn need not be written. But the next checkpoint must find few of them, and few pages that need no image: otherwise
+ * its operation takes long. log_left: the sectors of the log until that checkpoint. Estimates: an operation makes up to
+ * eight pages dirty, four of those that need no image, and takes half as many sectors of the log as pages. */
+static int write_some(struct lunar* db, uint32_t log_left) {
+  const uint32_t full = ln_dirty_max(db) * 3u / 4u, rows = db->frame_count + 24u - 3u * db->rows_dirty;
+  LUNAR_ASSERT(db->frames_waiting <= db->frame_count);
+  uint32_t left = full > db->frames_dirty ? full - db->frames_dirty : 0; /* pages that become dirty until then */
+  left = smaller(left, 2 * smaller(log_left, rows / 3));
+  const int fresh = db->frames_dirty > SOME_REQUESTS + SOME_REQUESTS / 4 * left;
+  if (!fresh && db->frames_waiting <= SOME_REQUESTS + SOME_REQUESTS / 8 * left) return 0;
+  for (uint32_t i = 0, requests = 0; i < SOME_FRAMES && requests < SOME_REQUESTS; i++) {
+    struct lunar_frame* f = &db->frames[db->waiting_next];
+    db->waiting_next = (uint16_t)(db->waiting_next + 1u < db->frame_count ? db->waiting_next + 1u : 0);
+    if (!goes_in_place(db, f, fresh ? WITHOUT_IMAGE : WAITING)) continue;
+    LN_TRY(write_run(db, f, WITHOUT_IMAGE));
+    requests++;
+  }
+  return 0;
+}
+#else
+#define write_some(db, log_left) 0
+#endif
+
+int ln_write_kept(struct lunar* db, struct lunar_frame* frames, uint32_t count) {
+  for (struct lunar_frame* f = frames; f < frames + count; f++)
+    if (f->flags & LN_KEPT && !f->pins) LN_TRY(ln_waits(f) ? write_run(db, f, WAITING) : ln_write_frame(db, f));
+  return 0;
+}
+
+#if LUNAR_WITH_BUFFER
+/* After a checkpoint: the pages whose images it has go in place later, some with each operation. */
+static void let_wait(struct lunar* db) {
+  for (uint32_t i = 0; i < db->frame_count; i++) {
+    struct lunar_frame* f = &db->frames[i];
+    if ((f->flags & (LN_DIRTY | LN_KEPT)) != LN_DIRTY) continue;
+    ln_cleaned(db, f);
+    f->flags = LN_KEPT | LN_LOGGED;
+    db->frames_waiting++;
+  }
+}
+#else
+#define let_wait(db) ((void)0)
+#endif
 
 /* The next frame, from number *i on, that goes into an image group; NULL: no more. */
 static struct lunar_frame* next_image(struct lunar* db, enum ln_group kind, uint32_t* i) {
@@ -395,30 +466,51 @@ static int write_image(struct lunar* db, enum ln_group kind, struct lunar_frame*
   return at == LN_NONE ? 0 : write_out(db, at, image, 1);
 }
 
+/* Groups of images in the stage that are not on the device yet, and their place there. */
+struct batch {
+  uint32_t sector, sectors;
+};
+
+static int write_batch(struct lunar* db, struct batch* batch) {
+  const uint32_t sectors = batch->sectors;
+  batch->sectors = 0;
+  return sectors ? write_out(db, batch->sector, db->stage, sectors) : 0;
+}
+
 /* A group of images (of the frames from number *from on) or of the device's content before they are written. *first,
  * when it is LN_NONE, becomes the group's place in the log. */
-static int write_images(struct lunar* db, enum ln_group kind, uint32_t* from, uint32_t count, uint32_t* first) {
+static int write_images(struct lunar* db, enum ln_group kind, uint32_t* from, uint32_t count, uint32_t* first,
+                        struct batch* batch) {
   LUNAR_ASSERT(kind == LN_IMAGES || kind == LN_BEFORE);
   LUNAR_ASSERT(count > 0 && count <= LN_IMAGES_MAX && count < db->geometry.unit_sectors);
   uint32_t sums[LN_IMAGES_MAX];
   LN_TRY(log_room(db, 1 + count));
   const uint32_t head = db->series.log_head, at = db->geometry.log_at + head;
   if (*first == LN_NONE) *first = head;
-  const int together = db->stage_bytes >= (count + 1) * sector_bytes(db);
+  const uint32_t most = db->stage_bytes / sector_bytes(db);
+  const int together = most >= 1 + count;
+  if (LUNAR_WITH_BUFFER && (at != batch->sector + batch->sectors || batch->sectors + 1 + count > most)) {
+    LN_TRY(write_batch(db, batch));
+    batch->sector = at;
+  }
+  uint8_t* const stage = db->stage + (LUNAR_WITH_BUFFER ? batch->sectors * sector_bytes(db) : 0);
   for (uint32_t i = 0, next = *from; i < count; i++)
-    LN_TRY(write_image(db, kind, next_image(db, kind, &next), db->stage + (together ? (i + 1) * sector_bytes(db) : 0),
+    LN_TRY(write_image(db, kind, next_image(db, kind, &next), stage + (together ? (i + 1) * sector_bytes(db) : 0),
                        together ? LN_NONE : at + 1 + i, &sums[i]));
-  memset(db->stage, 0, sector_bytes(db));
+  memset(stage, 0, sector_bytes(db));
   for (uint32_t i = 0; i < count; i++) {
     struct lunar_frame* f = next_image(db, kind, from);
-    ln_put32(db->stage + LN_GROUP_HEADER + 8 * i, f->sector);
-    ln_put32(db->stage + LN_GROUP_HEADER + 8 * i + 4, sums[i]);
+    ln_put32(stage + LN_GROUP_HEADER + 8 * i, f->sector);
+    ln_put32(stage + LN_GROUP_HEADER + 8 * i + 4, sums[i]);
     if (kind == LN_BEFORE) f->flags |= LN_LOGGED;
   }
-  header(db, db->stage, kind, 0, (count + 1) * sector_bytes(db) - LN_GROUP_HEADER, count,
-         kind == LN_BEFORE ? db->before_last : 0,
-         ln_checksum(db->geometry.volume, db->stage + LN_GROUP_HEADER, 8 * count));
-  LN_TRY(write_out(db, at, db->stage, together ? 1 + count : 1));
+  header(db, stage, kind, 0, (count + 1) * sector_bytes(db) - LN_GROUP_HEADER, count,
+         kind == LN_BEFORE ? db->before_last : 0, ln_checksum(db->geometry.volume, stage + LN_GROUP_HEADER, 8 * count));
+  const uint32_t sectors = together ? 1 + count : 1;
+  if (LUNAR_WITH_BUFFER && together)
+    batch->sectors += sectors;
+  else
+    LN_TRY(write_out(db, at, stage, sectors));
   if (kind == LN_BEFORE) db->before_last = head;
   log_advance(db, 1 + count);
   return 0;
@@ -426,12 +518,17 @@ static int write_images(struct lunar* db, enum ln_group kind, uint32_t* from, ui
 
 static int write_images_of_dirty(struct lunar* db, enum ln_group kind, uint32_t* first) {
   const uint32_t most = db->geometry.unit_sectors > LN_IMAGES_MAX ? LN_IMAGES_MAX : db->geometry.unit_sectors - 1u;
-  for (uint32_t from = 0;;) {
+  struct batch batch = {0, 0};
+  int error = 0;
+  for (uint32_t from = 0; !error;) {
     uint32_t count = 0, next = from;
     while (count < most && next_image(db, kind, &next)) count++;
-    if (!count) return 0;
-    LN_TRY(write_images(db, kind, &from, count, first));
+    if (!count) break;
+    error = write_images(db, kind, &from, count, first, &batch);
   }
+  if (!LUNAR_WITH_BUFFER || db->state == LN_BROKEN) return error;
+  const int failed = write_batch(db, &batch); /* their pages count as logged */
+  return error ? error : failed;
 }
 
 enum { LOGGED_GROUPS = 4 };
@@ -519,6 +616,7 @@ static void freed_are_available(struct lunar* db) {
 /* Before it: the pages in place are those of the checkpoint before, or can be made so. After it: those of now. */
 static int checkpoint(struct lunar* db) {
   LN_TRY(ln_write_in_place(db, 1));
+  LUNAR_ASSERT(ln_waiting(db) == 0);
   LN_TRY(ln_device_sync(db)); /* rows and spilled pages, before a checkpoint that counts on them */
   uint32_t images_at = LN_NONE;
   LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));
@@ -532,7 +630,10 @@ static int checkpoint(struct lunar* db) {
   db->log_before = 0;
   db->series.log_used = (db->series.log_head + db->geometry.log_sectors - images_at) % db->geometry.log_sectors;
   choose_kept(db);
-  LN_TRY(ln_write_in_place(db, 0));
+  if (!all_go_in_place(db) && LUNAR_WITH_BUFFER)
+    let_wait(db);
+  else
+    LN_TRY(ln_write_in_place(db, 0));
   for (uint32_t i = 0; i < db->frame_count; i++)
     db->frames[i].flags &= db->frames[i].flags & LN_KEPT ? LN_DIRTY | LN_KEPT | LN_AGAIN | LN_LOGGED : 0;
   LUNAR_ASSERT(db->frames_dirty <= KEPT_MAX);
@@ -565,17 +666,18 @@ int ln_make_room(struct lunar* db, uint32_t times) {
   const uint32_t dirty_max = ln_dirty_max(db);
   if (db->frames_dirty * 4u >= dirty_max * 3u) LN_TRY(ln_write_in_place(db, 1));
   const uint32_t used = times * (db->series.log_used + db->log_before);
-  const int log_full = used + images + 2 * operation > db->geometry.log_sectors;
+  const uint32_t log_used = used + images + 2 * operation, log_sectors = db->geometry.log_sectors;
+  const int log_full = log_used > log_sectors;
   if (db->state == LN_IN_TXN) {
     if (log_full) {
       db->changing = 1; /* the caller undoes the transaction */
-      return too_short(db, used + images + 2 * operation);
+      return too_short(db, log_used);
     }
-    return ln_dirty_bound(db, 3u, 4u) ? ln_spill(db) : 0;
+    return ln_dirty_bound(db, 3u, 4u) ? ln_spill(db) : write_some(db, log_sectors - log_used);
   }
   if (!log_full && !ln_buffer_crowded(db) && db->frames_dirty + 1u < dirty_max &&
       db->frames_dirty * 4u < dirty_max * 3u)
-    return 0;
+    return write_some(db, log_sectors - log_used);
   LN_TRY(ln_checkpoint(db));
   if (!db->wants_settled && !LN_INDEX_SECTORS(db)) return 0; /* an index needs more than images may leave */
   db->wants_settled = 0;

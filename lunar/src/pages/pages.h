@@ -6,8 +6,9 @@
 
 /* PLAIN: dirty by updates without a record only (modes disorder and metadata): written in place at any time. LOGGED:
  * the log has what was on the device at the last checkpoint. FRESH and LOGGED stay with a clean frame. ROWS: counted in
- * rows_dirty. SOUND: a page of a tree whose entries were checked. KEPT: a dirty page of which the last checkpoint has
- * an image, so that it can be written in place at any time; AGAIN: which has changed since. */
+ * rows_dirty. SOUND: a page of a tree whose entries were checked. KEPT: a page of which the last checkpoint has an
+ * image, so that it can be written in place at any time: a dirty one stays in the buffer, a clean one waits for its
+ * turn to be written; AGAIN: a dirty one that has changed since. */
 enum {
   LN_DIRTY = 1,
   LN_FRESH = 2,
@@ -30,6 +31,11 @@ struct lunar_frame {
   uint8_t operation; /* which met it last */
 #endif
 };
+#if LUNAR_WITH_BUFFER
+static inline int ln_waits(const struct lunar_frame* f) { return (f->flags & (LN_KEPT | LN_DIRTY)) == LN_KEPT; }
+#else
+#define ln_waits(f) 0
+#endif
 /* As much on every processor, so that a buffer has as many frames. */
 _Static_assert(sizeof(struct lunar_frame) <= LUNAR_FRAME_BYTES, "pointers have at most 8 bytes");
 
@@ -72,7 +78,8 @@ void ln_prefetch(struct lunar* db, uint32_t sector,
 
 /* buffer.c, or the plain version of it in frames.c: which frame has a sector, and which one makes room. */
 struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector);
-struct lunar_frame* ln_buffer_oldest(struct lunar* db); /* neither dirty nor pinned; NULL without one */
+/* Neither dirty nor pinned; it may wait to be written. NULL: there is none. */
+struct lunar_frame* ln_buffer_oldest(struct lunar* db);
 void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector);
 #if LUNAR_WITH_BUFFER
 void ln_buffer_reset(struct lunar* db);
@@ -80,6 +87,9 @@ void ln_buffer_used(struct lunar* db, struct lunar_frame* frame);
 void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame); /* it makes no room until it is clean */
 void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame);
 void ln_buffer_plain(struct lunar* db, struct lunar_frame* frame); /* it is written without an image */
+int ln_write_waiting(struct lunar* db, struct lunar_frame* frame); /* log.c; in place, and its neighbours */
+#define ln_waiting(db) ((db)->frames_waiting)
+#define ln_spare_waiting(db, on) ((void)((db)->taking = (on)))
 #define ln_buffer_has_no_plain(db) ((db)->plain_dirty == 0)
 #define ln_buffer_operation(db) ((void)++(db)->operation)
 /* Rows wait for a checkpoint in so many frames that the index has too few. Of a few frames it never has enough. */
@@ -94,6 +104,9 @@ void ln_buffer_plain(struct lunar* db, struct lunar_frame* frame); /* it is writ
 #define ln_buffer_dirty(db, frame) ((void)(db))
 #define ln_buffer_clean(db, frame) ((void)(db))
 #define ln_buffer_plain(db, frame) ((void)((frame)->flags |= LN_PLAIN))
+#define ln_write_waiting(db, frame) 0
+#define ln_waiting(db) 0u
+#define ln_spare_waiting(db, on) ((void)0)
 #define ln_buffer_has_no_plain(db) 0
 #define ln_buffer_operation(db) ((void)0)
 #define ln_buffer_crowded(db) 0

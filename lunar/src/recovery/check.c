@@ -645,6 +645,7 @@ static int everything(struct check* check) {
     LN_TRY(ln_checkpoint(db));
     LN_TRY(ln_write_kept(db, db->frames, db->frame_count));
   }
+  if (ln_waiting(db)) LN_TRY(ln_write_kept(db, db->frames, db->frame_count));
   db->checking = LN_CHECKING; /* from here on it only reads */
   LN_TRY(map_check(check));
   LN_TRY(tables_check(check));

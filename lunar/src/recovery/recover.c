@@ -92,10 +92,27 @@ static int newer(const struct group* a, uint32_t epoch, uint32_t sequence) {
   return a->epoch > epoch || (a->epoch == epoch && later_number(a->sequence, sequence));
 }
 
-/* Returns E_CORRUPT if a group in these sectors behind the series' end names flushed groups that the series lacks. No
- * power cut leaves that: a sector of those groups is damaged. New groups behind the series lie before any older one. */
+/* 1: the series' next group lies at the sector, whole. */
+static int next_at(struct lunar* db, const struct lunar_series* series, uint32_t sector, uint32_t room,
+                   struct group* group) {
+  const int there = read_header(db, sector, group);
+  if (there <= 0) return there;
+  if (group->sequence != series->sequence + 1 || group->sectors > room) return 0;
+  const int later = group->epoch > series->epoch && group->kind != LN_RECORDS; /* an earlier recovery's own */
+  if (group->epoch != series->epoch && !later) return 0;
+  return whole(db, group);
+}
+
+/* Returns E_CORRUPT if a group in these sectors behind the series' end names flushed groups that the series lacks, or
+ * if the next group cannot be read. No power cut leaves that: a sector is damaged. But nothing is lost where a
+ * checkpoint without images is the end, as after an unmount. New groups behind the series lie before any older one. */
 static int flushed_behind(struct lunar* db, const struct lunar_series* series, uint32_t sector, uint32_t count) {
   struct group group;
+  if (LUNAR_WITH_REPAIR && db->redoing & LN_SKIPPING && series->log_used > 1 &&
+      next_at(db, series, sector, count, &group) < 0) {
+    LN_TRY(ln_same_volume(db, NULL));
+    return LUNAR_E_CORRUPT;
+  }
   for (; count--; sector++) {
     const int there = read_header(db, sector, &group);
     if (there < 0) LN_TRY(ln_same_volume(db, NULL));
@@ -109,13 +126,7 @@ static int flushed_behind(struct lunar* db, const struct lunar_series* series, u
 
 static int is_next(struct lunar* db, const struct lunar_series* series, uint32_t sector, uint32_t room,
                    struct group* group) {
-  if (!group) return flushed_behind(db, series, sector, room);
-  const int there = read_header(db, sector, group);
-  if (there <= 0) return there;
-  if (group->sequence != series->sequence + 1 || group->sectors > room) return 0;
-  const int later = group->epoch > series->epoch && group->kind != LN_RECORDS; /* an earlier recovery's own */
-  if (group->epoch != series->epoch && !later) return 0;
-  return whole(db, group);
+  return group ? next_at(db, series, sector, room, group) : flushed_behind(db, series, sector, room);
 }
 
 /* The two places in LOG where a series may go on: at its head, and at the beginning of the next unit. */
@@ -289,15 +300,19 @@ static int find_checkpoint(struct lunar* db, uint32_t lost, uint32_t* images_at)
   LN_TRY(newest_unit(db, lost, &group));
   uint32_t at = group.sector - db->geometry.log_at;
   const uint32_t end = at - at % db->geometry.unit_sectors + db->geometry.unit_sectors;
+  int passed = 0;
   uint32_t epoch = group.epoch, sequence = group.sequence - 1;
   while (at < end) {
     int there = skipping(db, read_header(db, log_sector(db, at), &group));
     if (there < 0) return there;
-    if (!there && db->redoing & LN_SKIPPING) { /* a later checkpoint may lie behind a damaged one */
-      at++;
-      continue;
+    if (!there || !newer(&group, epoch, sequence)) {
+      if (db->redoing & LN_SKIPPING && (!there || passed)) {
+        passed = 1; /* a later checkpoint may lie behind a damaged one, and behind its images, which are no groups */
+        at++;
+        continue;
+      }
+      break;
     }
-    if (!there || !newer(&group, epoch, sequence)) break;
     epoch = group.epoch;
     sequence = group.sequence;
     at += group.sectors;

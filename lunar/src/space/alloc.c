@@ -111,6 +111,7 @@ static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t c
     taken = take(db, &entry, index, class);
     taken = taken < 0 ? taken : 1;
   }
+  if (!taken) entry.frame->used = 0;
   ln_put(entry.frame);
   return taken;
 }
@@ -143,6 +144,7 @@ static int is_free(struct lunar* db, uint32_t chunk) {
   struct entry entry;
   LN_TRY(entry_get(db, chunk, &entry));
   const int result = entry.bytes[0] == LN_CHUNK_FREE && !stamped(db, entry.bytes);
+  entry.frame->used = 0; /* the next page takes its frame: a search leaves the others in the buffer */
   ln_put(entry.frame);
   return result;
 }
@@ -235,7 +237,7 @@ static int take_run(struct lunar* db, uint32_t first, uint32_t chunks) {
 }
 
 /* So many free chunks one behind the other, each one block of the largest class; *ref is the first. */
-int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
+static int alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
   LUNAR_ASSERT(chunks > 0 && ref);
   const uint8_t class = (uint8_t)(db->geometry.class_count - 1);
   uint32_t first = db->chunk_last;
@@ -255,6 +257,14 @@ int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
   *ref = ref_of(db, first, 0, class);
   LN_TRY(remember(db, first, class, *ref));
   return take_run(db, first, chunks);
+}
+
+/* Pages that wait make no room meanwhile: otherwise each page of the map evicts, and so writes, one of them. */
+int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
+  ln_spare_waiting(db, 1);
+  const int error = alloc_run(db, chunks, ref);
+  ln_spare_waiting(db, 0);
+  return error;
 }
 
 int ln_free(struct lunar* db, uint32_t ref) {
