@@ -198,7 +198,12 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
   }
   LN_TRY(make_room(db));
   LN_TRY(take(db, sector, &f));
-  const int is_map = kind == LN_MAP && LUNAR_WITH_PREFETCH, ahead = kind == LN_DATA || kind == LN_BLOCK || is_map;
+#if LUNAR_WITH_PREFETCH
+  const int is_map = kind == LN_MAP && db->ahead_max; /* otherwise it would only be read twice after a failure */
+#else
+  const int is_map = 0;
+#endif
+  const int ahead = kind == LN_DATA || kind == LN_BLOCK || is_map;
   int error = ahead ? ln_read_ahead(db, sector, f->bytes, 1) : 0;
   const int again = is_map && error != LUNAR_E_STOPPED && (error || !sound(db, sector, f->bytes));
   if (!ahead || again) error = ln_home_read(db, sector, f->bytes);
@@ -208,7 +213,6 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
     drop(db, f);
     return error;
   }
-  if (again) db->doubtful = 0; /* its checksum depends on the volume's number */
   f->kind = (uint8_t)kind;
   *frame = f;
   return 0;
