@@ -246,7 +246,7 @@ void ln_dirty(struct lunar* db, struct lunar_frame* frame) {
     return;
   }
   frame_check(db, frame);
-  if (ln_waits(frame)) ln_cleaned(db, frame); /* the next checkpoint logs what it has then */
+  if (ln_waits(frame)) ln_cleaned(db, frame); /* the next checkpoint logs its new content instead */
   frame->flags |= LN_DIRTY;
   db->frames_dirty++;
   ln_buffer_dirty(db, frame);

@@ -313,6 +313,7 @@ static uint32_t keep(struct lunar_frame* f, enum ln_kind kind) {
   return 1;
 }
 
+/* After a checkpoint no page stays in the buffer or waits: its images must not be needed any more. */
 static int all_go_in_place(const struct lunar* db) {
   return db->mode == LUNAR_MODE_NONE || db->wants_settled || LN_INDEX_SECTORS(db) || db->redoing;
 }
@@ -350,7 +351,7 @@ static uint32_t run_room(struct lunar* db, uint8_t** room) {
 #if LUNAR_WITH_PREFETCH
   *room = db->ahead;
   db->ahead_count = 0;
-  if (db->ahead_max && !db->doubtful) return db->ahead_max; /* else SUPER is read there first */
+  if (db->ahead_max && !db->doubtful) return db->ahead_max; /* doubtful: SUPER is read there before the write */
 #endif
   return 1;
 }
