@@ -26,6 +26,8 @@ enum ln_checking { LN_CHECKING = 1, LN_STOPPED = 2 }; /* lunar_check; the progra
 /* What redoing has in a recovery; in that of a mount which takes an unreadable sector for the end; and where pages in
  * place may be later than the last group that recovery has, so that every table is to be repaired. */
 enum { LN_REDOING = 1, LN_SKIPPING = 2, LN_STALE = 4 };
+/* A recovery repeats operations from which pages in place may have changes already. */
+#define LN_IS_STALE(db) (LUNAR_WITH_REPAIR && (db)->redoing & LN_STALE)
 
 enum ln_state { LN_CLOSED = 0, LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_TXN_LOST = 4 };
 

@@ -120,6 +120,25 @@ static int is_anywhere(struct lunar* db, uint32_t ref, int kind, uint16_t repair
   return 0;
 }
 
+/* An index of the table itself does not count: it is made anew. */
+int ln_is_of_another(struct lunar* db, uint32_t ref, uint16_t table) {
+  const int kind = kind_of(db, ref);
+  LN_TRY(kind);
+  if (kind == LN_DATA) return 0;
+  if (kind == LN_BLOCK) {
+    struct lunar_frame* frame;
+    LN_TRY(ln_page(db, ref, LN_BLOCK, &frame));
+    const uint16_t owner = ln_get16(frame->bytes + LN_BLOCK_TABLE);
+    ln_put(frame);
+    return owner == table || owner == LN_NO_TABLE ? 0 : is_in_chain(db, ref, table);
+  }
+  for (uint16_t number = 0; number < db->geometry.tables_max; number++) {
+    const int has = number == table ? 0 : has_block(db, number, ref, kind, table);
+    if (has) return has;
+  }
+  return 0;
+}
+
 int ln_owner_of(struct lunar* db, uint32_t ref, uint32_t sectors, uint16_t repaired) {
   LUNAR_ASSERT(sectors > 0 && ref >= db->geometry.data_at);
   const int kind = kind_of(db, ref);
@@ -132,19 +151,44 @@ int ln_owner_of(struct lunar* db, uint32_t ref, uint32_t sectors, uint16_t repai
   return readable ? LN_LEAKED : LN_LOST;
 }
 
-int ln_free_leaked(struct lunar* db, uint16_t repaired) {
+/* 1: a block of rows names the one behind it, which lies in front of it on the device. */
+static int leads_back(struct lunar* db, uint32_t ref) {
+  struct lunar_frame* frame;
+  const int kind = kind_of(db, ref);
+  LN_TRY(kind);
+  if (kind != LN_BLOCK) return 0;
+  LN_TRY(ln_page(db, ref, LN_BLOCK, &frame));
+  const uint32_t next = ln_get32(frame->bytes + LN_BLOCK_NEXT);
+  ln_put(frame);
+  return next < ref;
+}
+
+static int free_leaked(struct lunar* db, uint16_t repaired, int* again) {
   uint32_t ref = db->geometry.data_at;
   int sectors;
   while ((sectors = ln_next_used(db, &ref)) > 0) {
     const int owner = ln_owner_of(db, ref, (uint32_t)sectors, repaired);
     LN_TRY(owner);
     if (owner == LN_LEAKED) {
+      const int back = leads_back(db, ref);
+      LN_TRY(back);
+      *again |= back;
       LN_TRY(ln_make_room(db, 1));
       LN_TRY(ln_free(db, ref));
     }
     ref += (uint32_t)sectors;
   }
   return sectors;
+}
+
+/* A block counts as owned as long as another one names it: one that was freed later may have been that. */
+int ln_free_leaked(struct lunar* db, uint16_t repaired) {
+  int again;
+  do {
+    again = 0;
+    LN_TRY(free_leaked(db, repaired, &again));
+  } while (again);
+  return 0;
 }
 
 #endif

@@ -166,6 +166,8 @@ int ln_rebuild_block(const struct lunar_table* table, struct lunar_frame* meta, 
   uint32_t pages, slots, tail, to = *ref;
   const int used = ln_used_sectors(db, *ref);
   if (used <= 1) return used < 0 ? used : 0;
+  const int is_of_another = ln_is_of_another(db, *ref, table->number);
+  if (is_of_another) return is_of_another < 0 ? is_of_another : 0;
   const uint32_t sectors = (uint32_t)used, size = db->config->sector_bytes;
   LN_TRY(slot_sectors(db, *ref, sectors, &pages));
   const int keeps = ln_block_keeps_slots(db, *ref, pages);

@@ -98,18 +98,19 @@ static int next_at(struct lunar* db, const struct lunar_series* series, uint32_t
   const int there = read_header(db, sector, group);
   if (there <= 0) return there;
   if (group->sequence != series->sequence + 1 || group->sectors > room) return 0;
+  if (group->checkpoint_at != db->checkpoint_at) return 0; /* what follows a checkpoint that is lost */
   const int later = group->epoch > series->epoch && group->kind != LN_RECORDS; /* an earlier recovery's own */
   if (group->epoch != series->epoch && !later) return 0;
   return whole(db, group);
 }
 
 /* Returns E_CORRUPT if a group in these sectors behind the series' end names flushed groups that the series lacks, or
- * if the next group cannot be read. No power cut leaves that: a sector is damaged. But nothing is lost where a
- * checkpoint without images is the end, as after an unmount. New groups behind the series lie before any older one. */
+ * if the next group cannot be read. No power cut leaves that: a sector is damaged. (After an unmount nothing is lost,
+ * but pages may also be in place whose before images are what cannot be read.) New groups behind the series lie before
+ * any older one. */
 static int flushed_behind(struct lunar* db, const struct lunar_series* series, uint32_t sector, uint32_t count) {
   struct group group;
-  if (LUNAR_WITH_REPAIR && db->redoing & LN_SKIPPING && series->log_used > 1 &&
-      next_at(db, series, sector, count, &group) < 0) {
+  if (LUNAR_WITH_REPAIR && db->redoing & LN_SKIPPING && next_at(db, series, sector, count, &group) < 0) {
     LN_TRY(ln_same_volume(db, NULL));
     return LUNAR_E_CORRUPT;
   }
@@ -361,11 +362,11 @@ static int following_group(struct lunar* db, struct lunar_series* series, uint32
   struct group next;
   int there = log_group(db, series, 0, group), beyond = log_group(db, series, 1, &next);
   if (there > 0) there = continues(series, before, group);
-  there = skipping(db, there);
-  LN_TRY(there); /* what cannot be read may be the group that `next` names */
   if (beyond > 0) beyond = continues(series, before, &next);
-  beyond = skipping(db, beyond);
-  LN_TRY(beyond);
+  const int unreadable = there < 0 || (there == 0 && beyond < 0); /* it may be a group that has been flushed */
+  LN_TRY(there = skipping(db, there));
+  LN_TRY(beyond = skipping(db, beyond));
+  if (unreadable && !(beyond && next.sequence == series->sequence + 1)) db->redoing |= LN_STALE;
   if (!there && !beyond) return 0;
   const int skips = !there || (beyond && next.epoch > group->epoch && !later_number(next.sequence, group->sequence));
   if (skips) *group = next;
@@ -384,7 +385,10 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found,
     found->epoch = end->epoch;
     if (group.kind == LN_BEFORE) found->before = group.sector - db->geometry.log_at;
     if (group.kind != LN_CHECKPOINT || group.extra >= db->geometry.log_sectors) continue;
-    LN_TRY(there = skipping(db, begin_at(db, group.extra, &later, &checkpoint, 0)));
+    there = begin_at(db, group.extra, &later, &checkpoint, 0);
+    const int unreadable = there < 0;
+    LN_TRY(there = skipping(db, there));
+    if (unreadable) db->redoing |= LN_STALE;
     if (!there || checkpoint.sector != group.sector) continue;
     *end = later;
     *found = (struct state){group.extra, LN_NONE, end->epoch, checkpoint.flags};
@@ -426,14 +430,18 @@ static int put_back(struct lunar* db, uint32_t before, int behind) {
 #if LUNAR_WITH_REPAIR
 /* With config.skip_unreadable, a damaged sector may be the end of the log. The before images behind it are put back,
  * because their pages may be in place. A cut leaves some too: then their pages are not in place, and stay as they are.
- */
+ * Groups of a later recovery show that a sector which cannot be read was not the end. */
 static int put_back_behind(struct lunar* db, const struct lunar_series* end, uint32_t base) {
   struct group group;
   uint32_t before = LN_NONE, epoch = end->epoch, sequence = end->sequence;
+  int unreadable = 0, later = 0;
   if (!(db->redoing & LN_SKIPPING)) return 0;
   for (uint32_t at = 0; at < db->geometry.log_sectors; at++) {
-    const int there = skipping(db, read_header(db, log_sector(db, at), &group));
-    LN_TRY(there);
+    int there = read_header(db, log_sector(db, at), &group);
+    unreadable |= there < 0;
+    LN_TRY(there = skipping(db, there));
+    later |= there && group.epoch > end->epoch;
+    if (unreadable && later) db->redoing |= LN_STALE;
     if (!there || group.kind != LN_BEFORE || group.checkpoint_at != base || !newer(&group, epoch, sequence)) continue;
     epoch = group.epoch;
     sequence = group.sequence;

@@ -18,13 +18,14 @@ int ln_repair_ring(struct lunar* db, uint16_t number); /* if it is one: the prog
 int ln_is_loss(struct lunar* db, int error);
 
 /* rebuild.c: a block whose header or slots are lost gets new ones; *ref becomes its copy, where the device does not
- * keep what is written there. Its neighbours are the caller's. 0: there is no room for a copy. meta: of the table, with
- * the primary index as it was. */
+ * keep what is written there. Its neighbours are the caller's. 0: there is no room for a copy, or another table has the
+ * block. meta: of the table, with the primary index as it was. */
 int ln_rebuild_block(const struct lunar_table* table, struct lunar_frame* meta, uint32_t* ref, uint32_t serial);
 
 /* owner.c: of a block in use. repaired: the damaged table whose chain of blocks is whole; LN_NO_TABLE: none. */
 enum ln_owner { LN_OWNED, LN_LEAKED /* by nothing */, LN_LOST /* by nothing, and it cannot be read */ };
 int ln_owner_of(struct lunar* db, uint32_t ref, uint32_t sectors, uint16_t repaired);
+int ln_is_of_another(struct lunar* db, uint32_t ref, uint16_t table); /* 1: than this table */
 int ln_free_leaked(struct lunar* db, uint16_t repaired); /* all blocks of the volume that nothing has */
 #endif
 

@@ -83,12 +83,15 @@ static int header_of(struct lunar* db, uint32_t ref, uint32_t* next, uint32_t* p
 }
 
 /* The block behind a damaged one: the whole one that names it as the one before, or else the damaged one that a whole
- * block with a higher serial, the lowest of them, names; LN_NONE: there is none. */
+ * block with a higher serial, the lowest of them, names, or else the table's last one; LN_NONE: there is none. */
 static int block_behind(struct repair* r, uint32_t damaged, uint32_t serial, uint32_t last, uint32_t* behind) {
   struct lunar* db = r->table.db;
   uint32_t ref = db->geometry.data_at, lowest = LN_NONE, next, previous, here;
   int sectors;
-  *behind = damaged == last ? LN_NONE : last;
+  const int known = block_is_whole(r, last, 0), is_behind = known > 0 ? block_is_whole(r, last, serial) : !known;
+  LN_TRY(known);
+  LN_TRY(is_behind); /* the chain may be newer than the metadata */
+  *behind = damaged != last && is_behind ? last : LN_NONE;
   for (; (sectors = ln_next_used(db, &ref)) > 0; ref += (uint32_t)sectors) {
     int whole = ref == damaged ? 0 : block_is_whole(r, ref, serial);
     LN_TRY(whole);
@@ -240,6 +243,33 @@ static int enter_rows(struct repair* r, struct lunar_frame* meta) {
 
 /* --- the whole --- */
 
+static int hold_chain(struct lunar* db, uint16_t number, uint32_t ref) {
+  uint32_t serial = 0, previous;
+  for (uint32_t steps = 0; ref != LN_NONE && steps < db->config->sector_count; steps++) {
+    const int whole = ln_block_is_whole(db, ref, number, serial);
+    if (whole <= 0) return whole ? ln_is_loss(db, whole) : 0;
+    LN_TRY(ln_make_room(db, 1));
+    const int class = header_of(db, ref, &ref, &previous, &serial);
+    LN_TRY(class);
+    LN_TRY(ln_hold(db, ref, (uint8_t) class));
+  }
+  return 0;
+}
+
+/* After a recovery from before the last checkpoint the map may have blocks of any damaged table as free. */
+static int hold_chains(struct lunar* db) {
+  for (uint16_t number = 0; number < db->geometry.tables_max; number++) {
+    struct lunar_frame* meta;
+    LN_TRY(ln_meta(db, number, &meta));
+    const uint8_t* m = meta->bytes;
+    const int damaged = m[LN_META_COLUMNS] && ln_get32(m + LN_META_CREATION) && m[LN_META_RING] & LN_MENDED;
+    const uint32_t first = ln_get32(m + LN_META_FIRST);
+    ln_put(meta);
+    if (damaged) LN_TRY(hold_chain(db, number, first)); /* as far as it is whole */
+  }
+  return 0;
+}
+
 static int marked(struct lunar* db, struct lunar_frame* meta, int begins) {
   uint8_t* ring = meta->bytes + LN_META_RING;
   *ring = (uint8_t)(begins ? *ring | LN_MENDED : *ring & ~LN_MENDED);
@@ -266,6 +296,7 @@ static int repair_table(struct repair* r, struct lunar_frame* meta) {
   const uint64_t before = begun ? 0 : ln_get64(meta->bytes + LN_META_ROWS);
   const uint32_t counted = r->losses->rows;
   LN_TRY(marked(db, meta, 1));
+  LN_TRY(hold_chains(db));
   db->building = LN_AVOIDS_BAD;
   ln_extents_follow(db, &db->series, &close);
   LN_TRY(mend_chain(r, meta));

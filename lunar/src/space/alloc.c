@@ -68,7 +68,8 @@ static int take(struct lunar* db, struct entry* entry, uint32_t index, uint8_t c
     memset(entry->bytes + LN_MAP_BITS, 0, LN_CHUNK_BLOCKS_MAX / 8);
     db->chunks_free--;
   }
-  if (entry->bytes[0] != class || index >= blocks_of(db, class) || bit(entry->bytes, index)) return LUNAR_E_CORRUPT;
+  if (entry->bytes[0] != class || index >= blocks_of(db, class)) return LUNAR_E_CORRUPT;
+  if (bit(entry->bytes, index)) return LN_IS_STALE(db) ? 0 : LUNAR_E_CORRUPT;
   entry->bytes[LN_MAP_BITS + index / 8] |= (uint8_t)(1u << index % 8);
   entry->bytes[LN_MAP_USED]++;
   ln_dirty(db, entry->frame);
@@ -277,7 +278,7 @@ int ln_free(struct lunar* db, uint32_t ref) {
   const uint32_t index = class < db->geometry.class_count ? index_of(db, ref, class) : LN_NONE;
   int error = 0;
   if (index == LN_NONE || !bit(e, index)) {
-    error = LUNAR_E_CORRUPT;
+    error = LN_IS_STALE(db) ? 0 : LUNAR_E_CORRUPT;
   } else {
     e[LN_MAP_BITS + index / 8] &= (uint8_t) ~(1u << index % 8);
     ln_put16(e + LN_MAP_STAMP, stamp(db));
@@ -331,7 +332,8 @@ static int used_in(struct lunar* db, uint32_t chunk, uint32_t* ref) {
 
 int ln_hold(struct lunar* db, uint32_t ref, uint8_t class) {
   const int sectors = ln_used_sectors(db, ref);
-  return sectors ? sectors : take_ref(db, ref, class) == 0; /* its page of the map has just been read */
+  if (sectors) return sectors < 0 ? sectors : (uint32_t)sectors == ln_class_sectors(db, class);
+  return take_ref(db, ref, class) == 0; /* its page of the map has just been read */
 }
 
 int ln_next_used(struct lunar* db, uint32_t* ref) {

@@ -180,7 +180,7 @@ static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_H
   m[LN_META_INDEX] = head[LN_ROOT_ENTRY];
   m[LN_META_KEY] = head[LN_ROOT_ENTRY + 1];
   m[LN_META_COLUMNS] = head[LN_ROOT_ENTRY + 2];
-  m[LN_META_RING] = head[LN_ROOT_ENTRY + 3];
+  m[LN_META_RING] = (uint8_t)(head[LN_ROOT_ENTRY + 3] | (LN_IS_STALE(db) ? LN_MENDED : 0));
   memcpy(m + LN_META_RING_LIMIT, head + LN_ROOT_ENTRY + 4, 8);
   ln_put32(m + LN_META_CREATION, ln_get32(head + LN_ROOT_ENTRY + 12));
   without_blocks(m);
