@@ -69,8 +69,9 @@ enum {
 #define LN_GROUP 0x4c47u
 enum ln_group { LN_RECORDS = 1, LN_IMAGES = 2, LN_CHECKPOINT = 3, LN_BEFORE = 4 };
 enum {
-  LN_PART = 1,    /* the operation or transaction goes on in the next group */
-  LN_UNLOGGED = 2 /* of a checkpoint: mode none goes on from here */
+  LN_PART = 1,     /* the operation or transaction goes on in the next group */
+  LN_UNLOGGED = 2, /* of a checkpoint: mode none goes on from here */
+  LN_UNMOUNTED = 4 /* of a checkpoint: an unmount wrote it, and it has no images */
 };
 /* The body of IMAGES and BEFORE: an entry (u32 sector, u32 checksum of the image) per image, padded to the sector; then
  * the images. BEFORE's extra is the log sector of the BEFORE group before it, LN_NONE for the first since a checkpoint.

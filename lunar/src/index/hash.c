@@ -569,22 +569,6 @@ int ln_hash_walk(struct ln_walk* walk, struct lunar_frame* meta) {
 #endif
 
 #if LUNAR_WITH_REPAIR
-/* The segments are blocks of the metadata: their pages need not be read to free them. */
-int ln_hash_give_up(struct lunar* db, struct lunar_frame* meta) {
-  LUNAR_ASSERT(is_meta(meta));
-  const uint32_t buckets = buckets_of(meta);
-  for (uint32_t s = 0; buckets && s <= segment_of(buckets - 1) && s < LN_SEGMENTS; s++) {
-    const uint32_t ref = ln_get32(segment_ref(meta, s)), block = ln_class_sectors(db, segment_class(db, s));
-    for (uint32_t part = 0; part < segment_sectors(s); part += block) {
-      const int readable = ln_can_be_read(db, ref + part, block);
-      LN_TRY(readable);
-      const int error = readable ? ln_free(db, ref + part) : 0;
-      if (error != LUNAR_E_CORRUPT) LN_TRY(error); /* damaged metadata name a block that is free */
-    }
-  }
-  return 0;
-}
-
 static int is_in_segment(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   const uint32_t buckets = buckets_of(meta);
   for (uint32_t s = 0; s <= segment_of(buckets - 1) && s < LN_SEGMENTS; s++) {

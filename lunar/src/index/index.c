@@ -47,15 +47,10 @@ int ln_index_has(struct lunar* db, struct lunar_frame* meta, const struct ln_key
 #endif
 
 #if LUNAR_WITH_REPAIR
-int ln_index_give_up(struct lunar* db, struct lunar_frame* meta) {
-#if LUNAR_WITH_TREE
-  if (!is_tree(meta))
-#endif
-    LN_TRY(ln_hash_give_up(db, meta));
+void ln_index_give_up(struct lunar* db, struct lunar_frame* meta) {
   LN_TREES_CHANGE(db);
   memset(meta->bytes + LN_META_BUCKETS, 0, LN_META_CREATION - LN_META_BUCKETS);
   ln_dirty(db, meta);
-  return 0;
 }
 
 int ln_index_has_page(struct lunar* db, struct lunar_frame* meta, uint32_t ref, int kind) {

@@ -55,10 +55,8 @@ static inline int ln_index_drop(struct lunar* db, struct lunar_frame* meta, int 
 #endif
 
 #if LUNAR_WITH_REPAIR
-/* index.c: a damaged index is no more, and ln_index_create can follow. Its segments are free, but for those with a
- * sector that cannot be read; its other pages are leaked. */
-int ln_index_give_up(struct lunar* db, struct lunar_frame* meta);
-int ln_hash_give_up(struct lunar* db, struct lunar_frame* meta);
+/* index.c: a damaged index is no more, and ln_index_create can follow. Its pages are leaked. */
+void ln_index_give_up(struct lunar* db, struct lunar_frame* meta);
 static inline int ln_index_is_given_up(const struct lunar_frame* meta) { /* the height of a tree is behind its root */
   return ln_get32(meta->bytes + LN_META_BUCKETS) == 0 && ln_get32(meta->bytes + LN_META_TREE_HEIGHT) == 0;
 }

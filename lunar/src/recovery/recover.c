@@ -105,12 +105,13 @@ static int next_at(struct lunar* db, const struct lunar_series* series, uint32_t
 }
 
 /* Returns E_CORRUPT if a group in these sectors behind the series' end names flushed groups that the series lacks, or
- * if the next group cannot be read. No power cut leaves that: a sector is damaged. (After an unmount nothing is lost,
- * but pages may also be in place whose before images are what cannot be read.) New groups behind the series lie before
- * any older one. */
+ * if the next group cannot be read: it may have had the before images of pages in place. No power cut leaves that: a
+ * sector is damaged. But where an unmount was the end, nothing is lost. New groups behind the series lie before any
+ * older one. */
 static int flushed_behind(struct lunar* db, const struct lunar_series* series, uint32_t sector, uint32_t count) {
   struct group group;
-  if (LUNAR_WITH_REPAIR && db->redoing & LN_SKIPPING && next_at(db, series, sector, count, &group) < 0) {
+  if (LUNAR_WITH_REPAIR && (db->redoing & (LN_SKIPPING | LN_ENDED)) == LN_SKIPPING &&
+      next_at(db, series, sector, count, &group) < 0) {
     LN_TRY(ln_same_volume(db, NULL));
     return LUNAR_E_CORRUPT;
   }
@@ -146,10 +147,11 @@ static uint32_t distance(const struct lunar* db, const struct lunar_series* seri
 }
 
 /* 1: the series stands behind this group of LOG; 0: it cannot lie there. */
-static int step(const struct lunar* db, struct lunar_series* series, const struct group* group) {
+static int step(struct lunar* db, struct lunar_series* series, const struct group* group) {
   LUNAR_ASSERT(group->sectors > 0);
   const uint32_t sectors = distance(db, series, group);
   if (!sectors) return 0;
+  db->redoing &= (uint8_t)~LN_ENDED;
   series->log_used += sectors;
   series->log_head = (series->log_head + sectors) % db->geometry.log_sectors;
   series->sequence = group->sequence;
@@ -176,6 +178,7 @@ static int next_group(struct lunar* db, struct lunar_series* series, struct grou
     const int found = skipping(db, is_next(db, series, extent->sector, room, group));
     if (found < 0) return found;
     if (!found || group->kind != LN_RECORDS) continue;
+    db->redoing &= (uint8_t)~LN_ENDED;
     extent->sector += group->sectors;
     series->sequence = group->sequence;
     series->epoch = group->epoch;
@@ -259,6 +262,7 @@ static int begin_at(struct lunar* db, uint32_t images_at, struct lunar_series* s
     if (put && group->kind == LN_IMAGES) LN_TRY(put_images(db, group));
   } while (group->kind != LN_CHECKPOINT);
   if (group->extra != images_at || group->bytes != LN_CHECKPOINT_BODY) return 0;
+  if (db->redoing && group->flags & LN_UNMOUNTED) db->redoing |= LN_ENDED;
   LN_TRY(ln_read_bytes(db, group->sector, LN_GROUP_HEADER, body, sizeof body));
   series->epoch = ln_get32(body);
   db->checkpoints = ln_get32(body + 4);
@@ -366,7 +370,8 @@ static int following_group(struct lunar* db, struct lunar_series* series, uint32
   const int unreadable = there < 0 || (there == 0 && beyond < 0); /* it may be a group that has been flushed */
   LN_TRY(there = skipping(db, there));
   LN_TRY(beyond = skipping(db, beyond));
-  if (unreadable && !(beyond && next.sequence == series->sequence + 1)) db->redoing |= LN_STALE;
+  if (unreadable && !(db->redoing & LN_ENDED) && !(beyond && next.sequence == series->sequence + 1))
+    db->redoing |= LN_STALE;
   if (!there && !beyond) return 0;
   const int skips = !there || (beyond && next.epoch > group->epoch && !later_number(next.sequence, group->sequence));
   if (skips) *group = next;

@@ -126,6 +126,13 @@ static int link_blocks(struct lunar* db, struct lunar_frame* meta, uint32_t prev
   return 0;
 }
 
+/* 1: the block lies in the mended part of the chain already: a newer page in place leads back to it. */
+static int is_in_front(struct lunar* db, const struct lunar_frame* meta, uint32_t before, uint32_t ref) {
+  uint32_t at = before == LN_NONE ? LN_NONE : ln_get32(meta->bytes + LN_META_FIRST);
+  while (at != ref && at != before) LN_TRY(next_of(db, at, &at));
+  return at == ref && at != LN_NONE;
+}
+
 /* A block without rows. One with a bad sector stays allocated, and is not used again. */
 static int give_back(struct lunar* db, uint32_t ref) {
   struct lunar_frame* frame;
@@ -162,6 +169,9 @@ static int mend_chain(struct repair* r, struct lunar_frame* meta) {
       LN_TRY(whole = ln_hold(db, ref, (uint8_t) class));
     } else {
       LN_TRY(block_behind(r, ref, serial, last, &next));
+      const int seen = is_in_front(db, meta, before, ref);
+      LN_TRY(seen);
+      if (seen) continue;
       LN_TRY(whole = ln_rebuild_block(&r->table, meta, &ref, ++serial));
     }
     r->losses->blocks += whole ? 0 : 1;
@@ -281,7 +291,7 @@ static int marked(struct lunar* db, struct lunar_frame* meta, int begins) {
 static int give_up_indexes(struct repair* r, struct lunar_frame* meta) {
   struct lunar* db = r->table.db;
   LN_TRY(ln_make_room(db, 1));
-  LN_TRY(ln_index_give_up(db, meta));
+  ln_index_give_up(db, meta);
   LN_TRY(ln_secondary_renew(&r->table, LN_GIVE_UP));
   LN_TRY(ln_checkpoint(db));
   LN_TRY(ln_free_leaked(db, r->table.number));

@@ -559,7 +559,7 @@ int ln_secondary_renew(const struct lunar_table* table, enum ln_renewal step) {
     struct index index;
     LN_TRY(ln_make_room(db, 1));
     LN_TRY(index_read(table, numbers[count], &index));
-    if (step == LN_GIVE_UP) LN_TRY(ln_index_give_up(db, &index.meta));
+    if (step == LN_GIVE_UP) ln_index_give_up(db, &index.meta);
     if (step == LN_CREATE_EMPTY) LN_TRY(ln_index_create(db, &index.meta));
     if (step == LN_FILL) LN_TRY(put_rows(table, &index));
     if (step != LN_FILL) ln_put64(index.numbers + LN_META_ROWS, 0);
