@@ -310,7 +310,6 @@ struct lunar {
   uint8_t changing;       /* the operation has changed something: an error of it is undone */
   uint8_t failed_request; /* enum lunar_request */
   uint8_t doubtful;       /* a read has failed: the device may have another volume since */
-  uint8_t unmounting;     /* checkpoints are those of an unmount */
   uint32_t failed_sector;
   uint32_t checkpoints;
   uint32_t log_wanted; /* sectors */

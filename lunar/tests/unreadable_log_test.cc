@@ -64,7 +64,8 @@ class Life {
     if (below(4) == 0) schema.ring = LUNAR_RING_ROWS, schema.ring_limit = 20 + below(60);
     EXPECT_EQ(lunar_table_create(&db, name_of(i).c_str(), &schema), 0);
     if (below(4) != 0) return;
-    const int error = lunar_index_create(&db, name_of(i).c_str(), ("i" + std::to_string(i)).c_str(), 1, LUNAR_INDEX_HASH);
+    const int error =
+        lunar_index_create(&db, name_of(i).c_str(), ("i" + std::to_string(i)).c_str(), 1, LUNAR_INDEX_HASH);
     EXPECT_TRUE(error == 0 || error == LUNAR_E_TXN_FULL) << error;
   }
 

@@ -398,7 +398,7 @@ static int finish(struct lunar* db) {
   if (db->state == LN_BROKEN) return LUNAR_E_FAILED;
   if (db->mode == LUNAR_MODE_NONE) LN_TRY(ln_write_in_place(db, 0));
   db->mode = LUNAR_MODE_FULL; /* from this checkpoint on any mode may go on */
-  db->unmounting = 1;
+  db->wants_settled = LN_AT_UNMOUNT;
   LN_TRY(everything(db));
   if (!db->settled) LN_TRY(ln_checkpoint(db)); /* the next mount needs no image */
   return ln_device_sync(db);

@@ -596,7 +596,7 @@ static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
     ln_put16(body + 20 + 12 * i, db->series.extents[i].table);
     ln_put16(body + 22 + 12 * i, db->series.extents[i].sectors);
   }
-  const int last = LUNAR_WITH_REPAIR && db->unmounting && db->settled ? LN_UNMOUNTED : 0;
+  const int last = LUNAR_WITH_REPAIR && db->wants_settled == LN_AT_UNMOUNT && db->settled ? LN_UNMOUNTED : 0;
   header(db, db->stage, LN_CHECKPOINT, db->mode == LUNAR_MODE_NONE ? LN_UNLOGGED : last, LN_CHECKPOINT_BODY,
          db->chunk_last, *images_at, ln_checksum(db->geometry.volume, body, LN_CHECKPOINT_BODY));
   LN_TRY(write_out(db, db->geometry.log_at + db->series.log_head, db->stage, 1));

@@ -85,6 +85,11 @@ static int skipping(struct lunar* db, int there) {
   return 0;
 }
 
+/* The series has a group behind the last checkpoint. */
+static void goes_on(struct lunar* db) {
+  if (LUNAR_WITH_REPAIR) db->redoing &= (uint8_t)~LN_ENDED;
+}
+
 /* The numbers of groups wrap around after the largest. */
 static int later_number(uint32_t a, uint32_t b) { return a != b && a - b < 0x80000000u; }
 
@@ -151,7 +156,7 @@ static int step(struct lunar* db, struct lunar_series* series, const struct grou
   LUNAR_ASSERT(group->sectors > 0);
   const uint32_t sectors = distance(db, series, group);
   if (!sectors) return 0;
-  db->redoing &= (uint8_t)~LN_ENDED;
+  goes_on(db);
   series->log_used += sectors;
   series->log_head = (series->log_head + sectors) % db->geometry.log_sectors;
   series->sequence = group->sequence;
@@ -178,7 +183,7 @@ static int next_group(struct lunar* db, struct lunar_series* series, struct grou
     const int found = skipping(db, is_next(db, series, extent->sector, room, group));
     if (found < 0) return found;
     if (!found || group->kind != LN_RECORDS) continue;
-    db->redoing &= (uint8_t)~LN_ENDED;
+    goes_on(db);
     extent->sector += group->sectors;
     series->sequence = group->sequence;
     series->epoch = group->epoch;
@@ -262,7 +267,7 @@ static int begin_at(struct lunar* db, uint32_t images_at, struct lunar_series* s
     if (put && group->kind == LN_IMAGES) LN_TRY(put_images(db, group));
   } while (group->kind != LN_CHECKPOINT);
   if (group->extra != images_at || group->bytes != LN_CHECKPOINT_BODY) return 0;
-  if (db->redoing && group->flags & LN_UNMOUNTED) db->redoing |= LN_ENDED;
+  if (LUNAR_WITH_REPAIR && db->redoing && group->flags & LN_UNMOUNTED) db->redoing |= LN_ENDED;
   LN_TRY(ln_read_bytes(db, group->sector, LN_GROUP_HEADER, body, sizeof body));
   series->epoch = ln_get32(body);
   db->checkpoints = ln_get32(body + 4);
@@ -370,7 +375,8 @@ static int following_group(struct lunar* db, struct lunar_series* series, uint32
   const int unreadable = there < 0 || (there == 0 && beyond < 0); /* it may be a group that has been flushed */
   LN_TRY(there = skipping(db, there));
   LN_TRY(beyond = skipping(db, beyond));
-  if (unreadable && !(db->redoing & LN_ENDED) && !(beyond && next.sequence == series->sequence + 1))
+  if (LUNAR_WITH_REPAIR && unreadable && !(db->redoing & LN_ENDED) &&
+      !(beyond && next.sequence == series->sequence + 1))
     db->redoing |= LN_STALE;
   if (!there && !beyond) return 0;
   const int skips = !there || (beyond && next.epoch > group->epoch && !later_number(next.sequence, group->sequence));
@@ -393,7 +399,7 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found,
     there = begin_at(db, group.extra, &later, &checkpoint, 0);
     const int unreadable = there < 0;
     LN_TRY(there = skipping(db, there));
-    if (unreadable) db->redoing |= LN_STALE;
+    if (LUNAR_WITH_REPAIR && unreadable) db->redoing |= LN_STALE;
     if (!there || checkpoint.sector != group.sector) continue;
     *end = later;
     *found = (struct state){group.extra, LN_NONE, end->epoch, checkpoint.flags};
