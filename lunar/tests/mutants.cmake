@@ -131,6 +131,27 @@ lunar_mutant_of(KeptTwice pages_later_than_the_checkpoint_count_as_sound recover
   "if (db->redoing & LN_STALE) LN_TRY(mark_all(db));" "" --gtest_filter=DamagedCheckpoint.*)
 lunar_mutant_of(KeptTwice an_unreadable_before_image_ends_a_mount pages/log.c
   "if (error) return LUNAR_WITH_REPAIR ? ln_is_bad_sector(db, error) : error;" "LN_TRY(error);" --gtest_filter=*DamagedSector.*cut*)
+add_library(lunar-UnreadableLog OBJECT unreadable_log_test.cc)
+target_link_libraries(lunar-UnreadableLog PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+function(lunar_unreadable_mutant name file old new)
+  lunar_mutant_of(UnreadableLog "${name}" "${file}" "${old}" "${new}" --gtest_filter=UnreadableLog.*hard)
+endfunction()
+lunar_unreadable_mutant(an_unreadable_group_is_none recovery/recover.c
+  "!(beyond && next.sequence == series->sequence + 1))\n    db->redoing |= LN_STALE;"
+  "!(beyond && next.sequence == series->sequence + 1))\n    db->redoing |= 0;")
+lunar_unreadable_mutant(a_later_recovery_shows_no_damage recovery/recover.c
+  "if (unreadable && later) db->redoing |= LN_STALE;" "")
+lunar_unreadable_mutant(an_unreadable_checkpoint_is_none recovery/recover.c
+  "if (LUNAR_WITH_REPAIR && unreadable) db->redoing |= LN_STALE;" "")
+lunar_unreadable_mutant(groups_follow_a_lost_checkpoint recovery/recover.c
+  "if (group->checkpoint_at != db->checkpoint_at) return 0;" "")
+lunar_unreadable_mutant(a_chain_goes_back_to_the_last_block recovery/repair.c
+  "damaged != last && is_behind ? last" "damaged != last ? last")
+lunar_unreadable_mutant(a_repair_takes_blocks_of_damaged_tables recovery/repair.c
+  "if (damaged) LN_TRY(hold_chain(db, number, first));" "(void)damaged, (void)first, (void)hold_chain;")
+lunar_unreadable_mutant(leaked_chains_stay recovery/owner.c "} while (again);" "} while (0);")
+lunar_unreadable_mutant(blocks_of_another_size_are_held space/alloc.c
+  "(uint32_t)sectors == ln_class_sectors(db, class)" "1")
 add_library(lunar-ChangedCard OBJECT card_change_test.cc world.cc)
 target_link_libraries(lunar-ChangedCard PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(KeptTwice the_second_copy_is_not_written pages/frames.c

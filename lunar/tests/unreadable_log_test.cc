@@ -162,7 +162,7 @@ void with_each_sector_unreadable(std::uint64_t seed, bool heals, Count& count) {
 // Lives in which a mutant fails. Each mutant takes one in some hundred lives.
 TEST(UnreadableLog, leaves_a_volume_that_a_repair_mends_in_lives_that_are_hard) {
   Count count;
-  for (const std::uint64_t seed : {85U, 158U, 990U, 1066U})
+  for (const std::uint64_t seed : {85U, 158U, 990U, 1066U, 4701U})
     for (const bool heals : {false, true}) ASSERT_NO_FATAL_FAILURE(with_each_sector_unreadable(seed, heals, count));
   EXPECT_GT(count.repairs, 0U);
 }
