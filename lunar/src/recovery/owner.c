@@ -44,7 +44,8 @@ static int is_in_chain(struct lunar* db, uint32_t ref, uint16_t repaired) {
   struct lunar_frame* frame;
   LN_TRY(ln_page(db, ref, LN_BLOCK, &frame));
   const uint16_t table = ln_get16(frame->bytes + LN_BLOCK_TABLE);
-  const uint32_t previous = ln_get32(frame->bytes + LN_BLOCK_PREVIOUS);
+  const uint32_t previous = ln_get32(frame->bytes + LN_BLOCK_PREVIOUS),
+                 serial = ln_get32(frame->bytes + LN_BLOCK_SERIAL);
   ln_put(frame);
   if (table >= db->geometry.tables_max) return another_is_damaged(db, repaired);
   LN_TRY(ln_meta(db, table, &frame));
@@ -60,7 +61,8 @@ static int is_in_chain(struct lunar* db, uint32_t ref, uint16_t repaired) {
   int leads_here = 0;
   if (kind == LN_BLOCK) {
     LN_TRY(ln_page(db, previous, LN_BLOCK, &frame));
-    leads_here = ln_get16(frame->bytes + LN_BLOCK_TABLE) == table && ln_get32(frame->bytes + LN_BLOCK_NEXT) == ref;
+    leads_here = ln_get16(frame->bytes + LN_BLOCK_TABLE) == table && ln_get32(frame->bytes + LN_BLOCK_NEXT) == ref &&
+                 ln_get32(frame->bytes + LN_BLOCK_SERIAL) < serial; /* blocks that nothing has may go round */
     ln_put(frame);
   } else if (kind == LN_DATA) { /* it is damaged, or free since */
     leads_here = leads_to(db, first, ref);
