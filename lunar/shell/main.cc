@@ -19,6 +19,7 @@
 #include "schema.h"
 #include "session.h"
 #include "standard_files.h"
+#include "value_text.h"
 
 namespace shell {
 namespace {
@@ -123,7 +124,7 @@ void work(const Options& o, Session& session) {
   session.interact(lines_of_terminal());
 }
 
-void complain(std::string_view message) { print_error(fmt::format("lunar: {}\n", message)); }
+void complain(std::string_view message) { print_error(fmt::format("lunar: {}\n", message_text(message))); }
 
 // The exit code; what ended it early is on standard error.
 template <typename Work>

@@ -10,6 +10,7 @@
 #include "failure.h"
 #include "interruption.h"
 #include "standard_files.h"
+#include "value_text.h"
 
 namespace shell {
 namespace {
@@ -92,7 +93,7 @@ void Session::interact(const Lines& lines) {
       continue;
     } catch (const Failure& failure) {
       const std::string_view text = failure.what();
-      print_error(fmt::format("{}{}\n", text.empty() || interruption::pending() ? "" : "error: ", text));
+      print_error(fmt::format("{}{}\n", text.empty() || interruption::pending() ? "" : "error: ", message_text(text)));
     }
     interruption::clear();
     script = Script();

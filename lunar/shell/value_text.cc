@@ -169,6 +169,16 @@ std::string plain_text(std::string_view name) {
   return text;
 }
 
+std::string message_text(std::string_view message) {
+  std::string text;
+  for (const char c : message)
+    if (c == '\n' || c == '\\')
+      text += c;
+    else
+      append_escaped(text, c, 0);
+  return text;
+}
+
 std::string json_text(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

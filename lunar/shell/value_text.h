@@ -14,6 +14,8 @@ namespace shell {
 // a line.
 std::string plain_text(const lunar_value& value, char separator);
 std::string plain_text(std::string_view name);
+// A message for a terminal: a control character, which a name in it may have, is written as \x1b. Lines stay lines.
+std::string message_text(std::string_view message);
 std::string json_text(const lunar_value& value);
 std::string json_text(const std::string& text);
 // NULL is an empty field, empty TEXT is "".

@@ -560,6 +560,13 @@ def test_a_name_with_control_characters_does_not_reach_the_terminal(image: Path,
     person.close()
 
 
+def test_a_message_about_a_name_with_control_characters_escapes_them(image: Path) -> None:
+    for command in ('SELECT * FROM "red \x1b[31m";', '.import rows.csv "red \x1b[31m"'):
+        message = complaint(image, command)
+        assert "\x1b" not in message
+        assert r"red \x1b[31m" in message
+
+
 def test_a_column_with_control_characters_is_escaped_in_a_table(image: Path) -> None:
     run(image, stdin="CREATE TABLE t (k INTEGER PRIMARY KEY, \"red \x1b[31m\n\" TEXT); INSERT INTO t VALUES (1, 'a');")
     assert out("--table", image, "SELECT * FROM t").splitlines()[0].split("  ") == ["k", r"red \x1b[31m\n"]

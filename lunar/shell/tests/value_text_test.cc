@@ -89,6 +89,10 @@ TEST(ValueText, null_is_distinguished_from_an_empty_text) {
   EXPECT_EQ(line, ",\"\"");
 }
 
+TEST(ValueText, a_message_has_no_control_character_but_the_ends_of_lines) {
+  EXPECT_EQ(shell::message_text("no table \"red \x1b[31m\"\n  a\\b\n  ^"), "no table \"red \\x1b[31m\"\n  a\\b\n  ^");
+}
+
 TEST(ValueText, what_is_not_of_the_columns_type_is_refused_with_a_message) {
   EXPECT_EQ(complaint_about("abc", LUNAR_INT64), "\"abc\": expected an integer of 64 bits");
   EXPECT_EQ(complaint_about("128", LUNAR_INT8), "\"128\": expected an integer from -128 to 127");
