@@ -449,6 +449,22 @@ TEST(Mount, that_skips_an_unreadable_sector_of_the_log_loses_nothing_after_an_un
   }
 }
 
+// The checkpoint that an unmount writes may come to lie in a sector that keeps nothing.
+TEST(Mount, after_an_unmount_needs_no_sector_of_the_log_that_was_unreadable_before) {
+  const Options options{.sectors = 1024, .log_bytes = 64 * 512, .keys = 60, .first_rows = 40};
+  for (std::uint32_t i = 0; i < 64; ++i) {
+    SCOPED_TRACE("sector " + std::to_string(i) + " of the log");
+    World world(options, test_seed() + i);
+    for (int step = 0; step < 60; ++step) ASSERT_EQ(world.step(), 0);
+    emubd_set_bad(&world.device, world.db.geometry.log_at + i, EMUBD_BAD_READ);
+    ASSERT_EQ(world.unmount(), 0);
+    world.config().skip_unreadable = 1;
+    ASSERT_EQ(world.mount(), 0);
+    const auto state = world.read();
+    ASSERT_TRUE(state && *state == world.now);
+  }
+}
+
 // Pages in place may be later than the end of what can be read.
 TEST(Mount, finds_that_the_end_of_the_log_is_unreadable) {
   const Options options{.sectors = 1024, .log_bytes = 256 * 512, .keys = 60, .first_rows = 40, .spills_max = 5};

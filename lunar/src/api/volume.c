@@ -2,7 +2,14 @@
 #include "api.h"
 
 /* TWICE_MIN: names, metadata and allocation are kept twice where a copy takes at most one sector of so many. */
-enum { SECTORS_MIN = 128, TWICE_MIN = 16, STAGE_BYTES_MAX = 64 * 1024, CLASSES_MAX = 8, LOG_BYTES_MAX = 4 << 20 };
+enum {
+  SECTORS_MIN = 128,
+  TWICE_MIN = 16,
+  STAGE_BYTES_MAX = 64 * 1024,
+  CLASSES_MAX = 8,
+  LOG_BYTES_MAX = 4 << 20,
+  TRIES = 4
+};
 
 static int is_power_of_two(uint32_t v) { return v && !(v & (v - 1)); }
 static uint32_t divided_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
@@ -401,6 +408,10 @@ static int finish(struct lunar* db) {
   db->wants_settled = LN_AT_UNMOUNT;
   LN_TRY(everything(db));
   if (!db->settled) LN_TRY(ln_checkpoint(db)); /* the next mount needs no image */
+#if LUNAR_WITH_CHECK
+  for (int tries = 0; tries < TRIES && ln_log_whole(db) <= 0; tries++) /* but its sector must be readable */
+    LN_TRY(ln_checkpoint(db));
+#endif
   return ln_device_sync(db);
 }
 

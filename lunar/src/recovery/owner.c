@@ -193,4 +193,10 @@ int ln_free_leaked(struct lunar* db, uint16_t repaired) {
   return 0;
 }
 
+int ln_free_unowned(struct lunar* db) {
+  const int waits = another_is_damaged(db, LN_NO_TABLE);
+  if (waits) return waits < 0 ? waits : 0;
+  return ln_free_leaked(db, LN_NO_TABLE);
+}
+
 #endif

@@ -156,7 +156,7 @@ static int copy_rows(struct lunar* db, uint32_t ref, uint32_t sectors, uint32_t 
     const int readable = ln_can_be_read(db, ref + i, 1);
     LN_TRY(readable);
     LN_TRY(ln_make_room(db, 1));
-    if (readable) LN_TRY(ln_row_copy(db, (struct ln_content){ref + i, 0}, size, *to + i, 0));
+    if (readable) LN_TRY(ln_row_copy(db, (struct ln_content){ref + i, 0}, size, *to + i, 0, 0));
   }
   return 1;
 }

@@ -387,8 +387,8 @@ static int following_group(struct lunar* db, struct lunar_series* series, uint32
 static int log_groups(struct lunar* db, uint32_t images_at, struct state* found, struct lunar_series* end) {
   struct group group, checkpoint;
   struct lunar_series later;
-  int there = begin_at(db, images_at, end, &group, 0);
-  if (there < 0) return there;
+  int there = skipping(db, begin_at(db, images_at, end, &group, 0));
+  LN_TRY(there);
   if (!there) return LUNAR_E_CORRUPT;
   *found = (struct state){images_at, LN_NONE, end->epoch, group.flags};
   for (uint32_t steps = 0; (there = following_group(db, end, found->before, &group)) > 0;) {
@@ -500,23 +500,11 @@ static int is_lost(struct lunar* db, uint32_t images_at) {
   const int there = skipping(db, begin_at(db, images_at, &series, &group, 0));
   return there < 0 ? there : !there;
 }
-
-static int mark_all(struct lunar* db) {
-  for (uint16_t number = 0; number < db->geometry.tables_max; number++) {
-    struct lunar_frame* meta;
-    LN_TRY(ln_meta(db, number, &meta));
-    uint8_t* m = meta->bytes;
-    if (m[LN_META_COLUMNS] && ln_get32(m + LN_META_CREATION)) {
-      m[LN_META_RING] |= LN_MENDED;
-      ln_dirty(db, meta);
-    }
-    ln_put(meta);
-  }
-  return 0;
-}
 #else
 #define is_lost(db, images_at) 0
-#define mark_all(db) 0
+#define ln_mark_all(db) 0
+#define ln_reconcile(db) 0
+#define ln_free_unowned(db) 0
 #endif
 
 /* Puts the pages in place as they were at the last checkpoint, and finds the end of what was committed since. */
@@ -569,8 +557,12 @@ int ln_recover(struct lunar* db) {
   /* The same frames for the same pages, whatever was read up to here: a recovery that was cut off in its checkpoint may
    * leave some groups of it, and this one must write the very same ones. */
   ln_forget_all(db);
-  if (db->redoing & LN_STALE) LN_TRY(mark_all(db));
+  if (db->redoing & LN_STALE) LN_TRY(ln_mark_all(db));
   LN_TRY(replay(db, 1));
+  if (db->redoing & LN_STALE) {
+    LN_TRY(ln_reconcile(db));
+    LN_TRY(ln_free_unowned(db));
+  }
   const int counts = found.flags & LN_UNLOGGED || db->redoing & LN_STALE; /* the map was written in place since */
   db->redoing = 0;
   db->allocated_count = 0;

@@ -17,6 +17,11 @@ int ln_repair_ring(struct lunar* db, uint16_t number); /* if it is one: the prog
 /* 1: an error means that something is lost. A device that does not answer at all loses nothing: the error. */
 int ln_is_loss(struct lunar* db, int error);
 
+/* reconcile.c: when pages in place may be later than the end of the log. Every table is to be repaired; and names,
+ * metadata and lists of indexes agree. */
+int ln_mark_all(struct lunar* db);
+int ln_reconcile(struct lunar* db);
+
 /* rebuild.c: a block whose header or slots are lost gets new ones; *ref becomes its copy, where the device does not
  * keep what is written there. Its neighbours are the caller's. 0: there is no room for a copy, or another table has the
  * block. meta: of the table, with the primary index as it was. */
@@ -26,7 +31,8 @@ int ln_rebuild_block(const struct lunar_table* table, struct lunar_frame* meta, 
 enum ln_owner { LN_OWNED, LN_LEAKED /* by nothing */, LN_LOST /* by nothing, and it cannot be read */ };
 int ln_owner_of(struct lunar* db, uint32_t ref, uint32_t sectors, uint16_t repaired);
 int ln_is_of_another(struct lunar* db, uint32_t ref, uint16_t table); /* 1: than this table */
-int ln_free_leaked(struct lunar* db, uint16_t repaired);              /* all blocks of the volume that nothing has */
+int ln_free_unowned(struct lunar* db);                   /* as ln_free_leaked, unless a repair will do it */
+int ln_free_leaked(struct lunar* db, uint16_t repaired); /* all blocks of the volume that nothing has */
 #endif
 
 /* undo.c */

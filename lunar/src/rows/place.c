@@ -236,24 +236,41 @@ static int emit_move(void* context, void* sink, int (*put)(void* sink, const voi
 struct into_frames {
   struct lunar* db;
   uint32_t sector, offset;
-  int plain;
+  int plain, appends;
 };
 
-static int put_frames(void* sink, const void* data, uint32_t bytes) {
-  struct into_frames* to = sink;
-  LN_TRY(ln_write_bytes(to->db, to->sector, to->offset, data, bytes, to->plain));
-  to->offset += bytes;
+/* A sector behind all rows. */
+static int fresh(struct lunar* db, uint32_t sector) {
+  struct lunar_frame* frame;
+  LN_TRY(ln_page_fresh(db, sector, LN_DATA, &frame));
+  frame->flags |= LN_FRESH;
+  ln_put(frame);
   return 0;
 }
 
-int ln_row_copy(struct lunar* db, struct ln_content from, uint32_t bytes, uint32_t sector, uint32_t offset) {
-  struct into_frames to = {db, sector, offset, 0};
+/* Sectors behind all rows are not read: one of them may be unreadable, and not every one is in the buffer still. */
+static int put_frames(void* sink, const void* data, uint32_t bytes) {
+  struct into_frames* to = sink;
+  const uint32_t size = to->db->config->sector_bytes;
+  const uint8_t* from = data;
+  for (uint32_t n; bytes; bytes -= n, from += n, to->offset += n) {
+    const uint32_t at = to->offset % size;
+    n = bytes < size - at ? bytes : size - at;
+    if (to->appends && !at) LN_TRY(fresh(to->db, to->sector + to->offset / size));
+    LN_TRY(ln_write_bytes(to->db, to->sector, to->offset, from, n, to->plain));
+  }
+  return 0;
+}
+
+int ln_row_copy(struct lunar* db, struct ln_content from, uint32_t bytes, uint32_t sector, uint32_t offset,
+                int appends) {
+  struct into_frames to = {db, sector, offset, 0, appends};
   return emit_old(db, from.sector, from.offset, bytes, &to, put_frames);
 }
 
 int ln_value_write(struct lunar* db, uint8_t type, const struct lunar_value* value, uint32_t sector, uint32_t offset,
                    int plain) {
-  struct into_frames to = {db, sector, offset, plain};
+  struct into_frames to = {db, sector, offset, plain, 0};
   return ln_value_emit(type, value, &to, put_frames);
 }
 
@@ -291,7 +308,7 @@ static int write_row(struct ln_new_row* c) {
                                     .slot = c->row.place.slot,
                                     .bytes = LN_ROW_HEADER + c->row_bytes + (moves ? 8u : 0)};
   if (c->direct) return write_direct(c, &record);
-  struct into_frames to = {db, record.ref, 4u * c->row.position, 0};
+  struct into_frames to = {db, record.ref, 4u * c->row.position, 0, c->appends};
   record.type = moves ? LN_MOVE_PUT : LN_PUT;
   record.position = c->row.position;
   LN_TRY(ln_log(db, &record, moves ? emit_move : emit_row, c));
@@ -304,14 +321,10 @@ int ln_row_ready(struct lunar* db, const struct ln_row* row, uint32_t row_bytes,
   const uint32_t size = db->config->sector_bytes, begin = 4u * row->position, end = begin + LN_ROW_HEADER + row_bytes;
   for (uint32_t at = begin; at < end; at += size - at % size) {
     uint8_t byte;
-    struct lunar_frame* frame;
-    if (!appends || at % size) {
+    if (!appends || at % size)
       LN_TRY(ln_read_bytes(db, row->place.ref, at, &byte, 1));
-      continue;
-    }
-    LN_TRY(ln_page_fresh(db, row->place.ref + at / size, LN_DATA, &frame));
-    frame->flags |= LN_FRESH;
-    ln_put(frame);
+    else
+      LN_TRY(fresh(db, row->place.ref + at / size));
   }
   return 0;
 }

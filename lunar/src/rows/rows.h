@@ -86,8 +86,9 @@ int ln_row_write(struct ln_new_row* new_row, struct lunar_frame* meta, const str
 /* The index's and the block's part of a new row. from: the row's old place, LN_NONE: there was none. */
 int ln_row_link(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct ln_place from,
                 const struct ln_row* row, uint32_t row_bytes);
-/* Changes bytes of rows in frames: to what lies elsewhere, or to a value. */
-int ln_row_copy(struct lunar* db, struct ln_content from, uint32_t bytes, uint32_t sector, uint32_t offset);
+/* Changes bytes of rows in frames: to what lies elsewhere, or to a value. appends: as for ln_row_ready. */
+int ln_row_copy(struct lunar* db, struct ln_content from, uint32_t bytes, uint32_t sector, uint32_t offset,
+                int appends);
 int ln_value_write(struct lunar* db, uint8_t type, const struct lunar_value* value, uint32_t sector, uint32_t offset,
                    int plain);
 

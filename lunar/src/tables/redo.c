@@ -33,14 +33,16 @@ static LN_APART int index_patched(struct lunar* db, const struct ln_record_heade
 #endif
 
 /* The sectors behind all rows of the block to which the row goes, as ln_row_write makes them ready: without that a
- * recovery would need their images, and more of the log than the operation did. */
+ * recovery would need their images, and more of the log than the operation did. 1: the row lies there. */
 static LN_APART int ready_sectors(struct lunar* db, const struct ln_record_header* r, const struct ln_row* row,
                                   uint32_t row_bytes) {
   uint32_t slot, tail, end;
   const int error = ln_block_room(db, r->ref, r->table, &slot, &tail, &end);
   if (error) return error == LUNAR_E_FULL ? 0 : error; /* the row goes to a slot that was free */
   if (slot != r->slot || 4u * r->position < tail) return 0;
-  return 4u * r->position + LN_ROW_HEADER + row_bytes > end ? LUNAR_E_CORRUPT : ln_row_ready(db, row, row_bytes, 1);
+  if (4u * r->position + LN_ROW_HEADER + row_bytes > end) return LUNAR_E_CORRUPT;
+  LN_TRY(ln_row_ready(db, row, row_bytes, 1));
+  return 1;
 }
 
 static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r, struct ln_content content) {
@@ -60,9 +62,10 @@ static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r,
   const uint32_t row_bytes = ln_get16(head);
   if (r->bytes != ahead + LN_ROW_HEADER + row_bytes) return LUNAR_E_CORRUPT;
   if (r->type == LN_PUT || r->type == LN_MOVE_PUT) {
-    LN_TRY(ready_sectors(db, r, &row, row_bytes));
+    const int appends = ready_sectors(db, r, &row, row_bytes);
+    LN_TRY(appends);
     const struct ln_content row_at = {content.sector, content.offset + ahead};
-    LN_TRY(ln_row_copy(db, row_at, LN_ROW_HEADER + row_bytes, sector, 4u * r->position));
+    LN_TRY(ln_row_copy(db, row_at, LN_ROW_HEADER + row_bytes, sector, 4u * r->position, appends));
   }
   struct ln_key key;
   LN_TRY(ln_row_key(db, &table, sector, 4u * r->position + LN_ROW_HEADER, &key));
@@ -102,7 +105,7 @@ static LN_APART int redo_patch(struct lunar* db, const struct ln_record_header* 
 #if LUNAR_WITH_SECONDARY
   if (r->type == LN_PATCH_INDEXED) LN_TRY(index_patched(db, r, sector, offset, content));
 #endif
-  LN_TRY(ln_row_copy(db, content, r->bytes, sector, offset + r->position));
+  LN_TRY(ln_row_copy(db, content, r->bytes, sector, offset + r->position, 0));
 #if LUNAR_WITH_CHECKSUM
   if (table.checksum) return ln_row_renew_sum(db, sector, offset, bytes);
 #endif

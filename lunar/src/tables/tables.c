@@ -77,6 +77,7 @@ int ln_table_meta(const struct lunar_table* table, struct lunar_frame** meta) {
 int ln_mark_damaged(struct lunar* db, struct lunar_frame* meta, uint16_t number, int error) {
   const int known = db->redoing && meta->bytes[LN_META_RING] & LN_MENDED; /* an index without the rows before */
   if (db->state == LN_BROKEN || !error) return error;
+  if (db->redoing & LN_SKIPPING) db->doubtful = 0;         /* which volume it is, mount has just read */
   const int unlike = db->redoing && error == LUNAR_E_FULL; /* its pages are not those that took the recorded blocks */
   if (!known && !unlike && error != LUNAR_E_CORRUPT && error != LUNAR_E_IO) return error;
   if (error == LUNAR_E_IO) {
