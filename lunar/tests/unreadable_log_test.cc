@@ -154,7 +154,7 @@ void with_each_sector_unreadable(std::uint64_t seed, bool heals, Count& count, b
   for (std::uint32_t i = 0; i < geometry.log_sectors; ++i) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", sector " + std::to_string(i) + " of the log");
     std::copy(content.begin(), content.end(), life.device.sectors);
-    life.device.unsynced_count = 0, life.device.mounted = nullptr;
+    life.device.mounted = nullptr;
     emubd_set_bad(&life.device, geometry.log_at + i, EMUBD_BAD_READ | EMUBD_HEALS);
     ASSERT_EQ(lunar_mount(&life.db, &life.config), 0);
     count.mounts++;
