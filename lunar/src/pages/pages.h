@@ -171,7 +171,7 @@ int ln_write_in_place(struct lunar* db, int only_without_image);
 int ln_write_frame(struct lunar* db, struct lunar_frame* frame);
 int ln_write_kept(struct lunar* db, struct lunar_frame* frames, uint32_t count); /* in place, unless pinned */
 int ln_stage_write(struct lunar* db, int part);
-enum { LN_AT_UNMOUNT = 2 }; /* what wants_settled has: the checkpoint without images says that it is the last one */
+enum { LN_AT_UNMOUNT = 2 }; /* wants_settled in an unmount: a checkpoint without images gets the flag LN_UNMOUNTED */
 int ln_checkpoint(struct lunar* db);
 int ln_spill(struct lunar* db);
 int ln_make_room(struct lunar* db, uint32_t times);

@@ -1,5 +1,6 @@
-/* After a recovery from before pages in place (LN_STALE), names, metadata and lists of indexes may be of different
- * times. What the three do not agree about goes: the log no longer has its creation, or has lost its removal.
+/* After a recovery that goes back to before some pages in place (LN_STALE), names, metadata and lists of indexes may be
+ * of different times. A table or index about which they disagree is removed: the log has lost its creation, or its
+ * removal is in place already.
  */
 #include "recovery.h"
 
@@ -44,7 +45,7 @@ static int lists(struct lunar* db, uint16_t table, uint16_t number) {
   return count;
 }
 
-/* A table lists those of its indexes that there are. */
+/* Removes indexes that do not exist from the table's list. */
 static int relist(struct lunar* db, uint16_t number) {
   uint16_t numbers[LUNAR_INDEXES_MAX];
   struct lunar_frame* meta;
@@ -97,7 +98,7 @@ static int reconcile(struct lunar* db, uint16_t number) {
   return is_table ? relist(db, number) : 0;
 }
 
-/* Twice: an index before its table in the order of the numbers goes only when the table is gone. */
+/* Two rounds: an index whose number is smaller than its table's may be removed in the second one only. */
 int ln_reconcile(struct lunar* db) {
   for (int round = 0; round < 2; round++)
     for (uint16_t number = 0; number < db->geometry.tables_max; number++) {

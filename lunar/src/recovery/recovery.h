@@ -31,8 +31,8 @@ int ln_rebuild_block(const struct lunar_table* table, struct lunar_frame* meta, 
 enum ln_owner { LN_OWNED, LN_LEAKED /* by nothing */, LN_LOST /* by nothing, and it cannot be read */ };
 int ln_owner_of(struct lunar* db, uint32_t ref, uint32_t sectors, uint16_t repaired);
 int ln_is_of_another(struct lunar* db, uint32_t ref, uint16_t table); /* 1: than this table */
-int ln_free_unowned(struct lunar* db);                   /* as ln_free_leaked, unless a repair will do it */
-int ln_free_leaked(struct lunar* db, uint16_t repaired); /* all blocks of the volume that nothing has */
+int ln_free_leaked(struct lunar* db, uint16_t repaired);              /* all blocks of the volume that nothing has */
+int ln_free_unowned(struct lunar* db); /* the same, unless a table waits for its repair */
 #endif
 
 /* undo.c */
