@@ -254,12 +254,12 @@ static int enter_rows(struct repair* r, struct lunar_frame* meta) {
 /* --- the whole --- */
 
 static int hold_chain(struct lunar* db, uint16_t number, uint32_t ref) {
-  uint32_t serial = 0, previous;
-  for (uint32_t steps = 0; ref != LN_NONE && steps < db->config->sector_count; steps++) {
+  uint32_t serial = 0, previous, next;
+  for (uint32_t steps = 0; ref != LN_NONE && steps < db->config->sector_count; steps++, ref = next) {
     const int whole = ln_block_is_whole(db, ref, number, serial);
     if (whole <= 0) return whole ? ln_is_loss(db, whole) : 0;
     LN_TRY(ln_make_room(db, 1));
-    const int class = header_of(db, ref, &ref, &previous, &serial);
+    const int class = header_of(db, ref, &next, &previous, &serial);
     LN_TRY(class);
     LN_TRY(ln_hold(db, ref, (uint8_t) class));
   }
