@@ -141,17 +141,7 @@ lunar_unreadable_mutant(an_unreadable_group_is_none recovery/recover.c
   "!(beyond && next.sequence == series->sequence + 1))\n    db->redoing |= 0;")
 lunar_unreadable_mutant(a_later_recovery_shows_no_damage recovery/recover.c
   "if (unreadable && later) db->redoing |= LN_STALE;" "")
-lunar_unreadable_mutant(an_unreadable_checkpoint_is_none recovery/recover.c
-  "if (LUNAR_WITH_REPAIR && unreadable) db->redoing |= LN_STALE;" "")
-lunar_unreadable_mutant(groups_follow_a_lost_checkpoint recovery/recover.c
-  "if (group->checkpoint_at != db->checkpoint_at) return 0;" "")
-lunar_unreadable_mutant(a_chain_goes_back_to_the_last_block recovery/repair.c
-  "damaged != last && is_behind ? last" "damaged != last ? last")
-lunar_unreadable_mutant(a_repair_takes_blocks_of_damaged_tables recovery/repair.c
-  "if (damaged) LN_TRY(hold_chain(db, number, first));" "(void)damaged, (void)first, (void)hold_chain;")
 lunar_unreadable_mutant(leaked_chains_stay recovery/owner.c "} while (again);" "} while (0);")
-lunar_unreadable_mutant(blocks_of_another_size_are_held space/alloc.c
-  "(uint32_t)sectors == ln_class_sectors(db, class)" "1")
 lunar_mutant_of(UnreadableLog names_without_metadata_stay recovery/recover.c
   "LN_TRY(ln_reconcile(db));" "(void)0;" --gtest_filter=UnreadableLog.*created)
 lunar_mutant_of(UnreadableLog blocks_of_lost_tables_stay recovery/recover.c
