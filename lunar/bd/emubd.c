@@ -45,7 +45,7 @@ static int remember(struct emubd* bd, uint32_t sector) {
   uint8_t* old = malloc(bd->sector_bytes);
   if (!old) return -1;
   memcpy(old, bd->sectors + (size_t)sector * bd->sector_bytes, bd->sector_bytes);
-  bd->unsynced[bd->unsynced_count++] = (struct emubd_write){sector, old};
+  bd->unsynced[bd->unsynced_count++] = (struct emubd_write){sector, bd->bad[sector], old};
   return 0;
 }
 
@@ -61,6 +61,7 @@ static int store(struct emubd* bd, uint32_t sector, const uint8_t* data, uint32_
     mark_changed(bd, sector + i);
     memcpy(bd->sectors + (size_t)(sector + i) * bd->sector_bytes, data + (size_t)i * bd->sector_bytes,
            bd->sector_bytes);
+    if (bd->bad[sector + i] & EMUBD_HEALS) bd->bad[sector + i] = 0;
   }
   return 0;
 }
@@ -73,8 +74,6 @@ static int write_sectors(const struct lunar_config* config, uint32_t sector, con
     store(bd, sector, data, (count * bd->failing_write_256 + 255) / 256);
     return failed(bd, LUNAR_REQUEST_WRITE, sector);
   }
-  for (uint32_t i = 0; i < count; i++)
-    if (bd->bad[sector + i] & EMUBD_HEALS) bd->bad[sector + i] = 0;
   bd->writes++, bd->sectors_written += count;
   if (bd->card) card_write(bd->card, (uint64_t)sector * bd->sector_bytes, (uint64_t)count * bd->sector_bytes);
   return store(bd, sector, data, count);
@@ -130,7 +129,10 @@ static void settle(struct emubd* bd, uint32_t i, uint32_t kept_bytes) {
   uint8_t* sector = bd->sectors + (size_t)w->sector * bd->sector_bytes;
   mark_changed(bd, w->sector);
   memcpy(sector + kept_bytes, w->old + kept_bytes, bd->sector_bytes - kept_bytes);
-  if (kept_bytes == 0) return;
+  if (kept_bytes == 0) {
+    bd->bad[w->sector] = w->bad;
+    return;
+  }
   free(w->old);
   w->old = NULL; /* this version is on the medium: those before it are covered */
 }

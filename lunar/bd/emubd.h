@@ -15,10 +15,15 @@ extern "C" {
 
 struct emubd_write { /* an unsynced sector with its previous contents */
   uint32_t sector;
+  uint8_t bad; /* before this write */
   uint8_t* old;
 };
 
-enum emubd_bad { EMUBD_BAD_READ = 1, EMUBD_BAD_WRITE = 2, EMUBD_HEALS = 4 /* a write makes it readable again */ };
+enum emubd_bad {
+  EMUBD_BAD_READ = 1,
+  EMUBD_BAD_WRITE = 2,
+  EMUBD_HEALS = 4 /* a write that no cut takes away makes it readable again */
+};
 
 struct emubd {
   uint32_t sector_bytes, sector_count;

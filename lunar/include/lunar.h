@@ -639,8 +639,8 @@ struct lunar_findings {
  * first writes pages that wait to be written, and a checkpoint if nearly every frame is dirty. Memory: the handle's
  * frames and some hundred bytes of stack. Time: every page of metadata and index and every row's sectors are read about
  * once (names: tables^2); if an index and its rows differ, each row and entry is searched. config.progress is for a
- * watchdog, and may stop it. E_CORRUPT (found has the problem), E_STOPPED (the handle stays usable), E_TXN (in a
- * transaction). */
+ * watchdog, and may stop it. E_CORRUPT (found has the problem), E_IO (a sector cannot be read; after lunar_checkpoint
+ * none of the last checkpoint is needed), E_STOPPED (the handle stays usable), E_TXN (in a transaction). */
 LUNAR_MUST_CHECK int lunar_check(struct lunar* db, struct lunar_findings* found);
 
 /* What a repair has given up. */

@@ -170,6 +170,15 @@ std::vector<Kind> kinds() {
                                                           : "compaction: metadata",
                         options, 2));
   }
+  // No sector is damaged, so that nothing is skipped.
+  for (Options options : {full, data, metadata}) {
+    options.skip_unreadable = options.statements = true;
+    options.secondary = options.mode == LUNAR_MODE_METADATA ? 0 : 2;
+    all.push_back(large(options.mode == LUNAR_MODE_FULL   ? "skip_unreadable: full"
+                        : options.mode == LUNAR_MODE_DATA ? "skip_unreadable: data"
+                                                          : "skip_unreadable: metadata",
+                        options, 2));
+  }
   return all;
 }
 

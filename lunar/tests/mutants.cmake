@@ -54,7 +54,7 @@ lunar_mutant(pages_before_their_before_images pages/log.c "db->settled = 0;\n   
   "db->settled = 0;")
 lunar_mutant(groups_unchecked recovery/recover.c "if (sum != group->body_sum) return 0;" "")
 lunar_mutant(images_unchecked recovery/recover.c "if (sum != expected) return 0;" "")
-lunar_mutant(nothing_put_back recovery/recover.c "LN_TRY(put_back(db, found->before, 0));" "")
+lunar_mutant(nothing_put_back recovery/recover.c "LN_TRY(put_back(db, found->before, found->base, 0));" "")
 lunar_mutant(images_ignored recovery/recover.c "if (put && group->kind" "if (0 && group->kind")
 lunar_mutant(freed_blocks_at_once space/alloc.c "!stamped(db, e) &&" "")
 lunar_mutant(extents_unaware_of_small_rows space/extents.c "series->extents[i].sector < sector" "0")
@@ -141,6 +141,11 @@ lunar_unreadable_mutant(an_unreadable_group_is_none recovery/recover.c
   "!(beyond && next.sequence == series->sequence + 1))\n    db->redoing |= 0;")
 lunar_unreadable_mutant(a_later_recovery_shows_no_damage recovery/recover.c
   "if (unreadable && later) db->redoing |= LN_STALE;" "")
+lunar_mutant_of(UnreadableLog a_recovery_leaves_no_mark recovery/recover.c
+  "if (mark != LN_NONE) LN_TRY(ln_log_mark(db, mark, found->epoch));" "" --gtest_filter=UnreadableLog.*damaged)
+lunar_mutant_of(UnreadableLog before_images_are_put_back_twice recovery/recover.c
+  "return epoch < found->epoch ? 0 : put_back(" "return put_back("
+  --gtest_filter=UnreadableLog.*damaged)
 lunar_unreadable_mutant(leaked_chains_stay recovery/owner.c "} while (again);" "} while (0);")
 lunar_mutant_of(UnreadableLog names_without_metadata_stay recovery/recover.c
   "LN_TRY(ln_reconcile(db));" "(void)0;" --gtest_filter=UnreadableLog.*created)
@@ -297,8 +302,8 @@ lunar_mutant_of(Wear pages_go_in_place_at_every_checkpoint pages/log.c "return d
   --gtest_filter=Of/Wear.*/6)
 lunar_mutant(kept_pages_are_logged_once pages/log.c "if (f->flags & LN_DIRTY && !logged" "if (!(f->flags & LN_KEPT) && f->flags & LN_DIRTY && !logged")
 lunar_mutant(kept_pages_are_put_back_to_what_came_later recovery/recover.c
-  "LN_TRY(put_back(db, found->before, 0));\n  const int there = begin_at(db, found->base, &db->series, &group, 1);"
-  "const int there = begin_at(db, found->base, &db->series, &group, 1);\n  LN_TRY(put_back(db, found->before, 0));")
+  "LN_TRY(put_back(db, found->before, found->base, 0));\n  const int there = begin_at(db, found->base, &db->series, &group, 1);"
+  "const int there = begin_at(db, found->base, &db->series, &group, 1);\n  LN_TRY(put_back(db, found->before, found->base, 0));")
 
 # Mutants that only one place of a cut reveals. 10,000 cuts of the campaign include it.
 add_library(lunar-EveryCut OBJECT cut_campaign.cc every_cut.cc world.cc)

@@ -166,12 +166,97 @@ void with_each_sector_unreadable(std::uint64_t seed, bool heals, Count& count, b
   }
 }
 
+// Opens every table, and repairs it where it is damaged. An error is that of a request that failed.
+int open_all(Life& life, Count& count) {
+  for (std::size_t i = 0; i < life.tables.size(); ++i) {
+    int error = life.open(i);
+    if (error == LUNAR_E_NO_TABLE) {
+      error = life.create(i);
+      if (error == 0) error = life.open(i);
+    }
+    std::uint64_t rows = 0;
+    if (error == 0) error = lunar_count(&life.tables[i], &rows);
+    if (error == LUNAR_E_CORRUPT) {
+      lunar_losses losses{};
+      error = lunar_repair(&life.tables[i], &losses);
+      count.repairs++;
+    }
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
+// One to three power cuts end a mount or the repairs after it; then the volume is sound. unreadable: the sector of the
+// log that cannot be read until it is written; -1: none.
+void with_cuts(Life& life, const std::vector<std::uint8_t>& content, std::int64_t unreadable, std::uint64_t seed,
+               Count& count) {
+  std::mt19937_64 random(seed);
+  std::uint64_t cut = random() | 1;
+  emubd_cut(&life.device, &cut, 256, 0);  // nothing is left to lose of what came before
+  std::copy(content.begin(), content.end(), life.device.sectors);
+  const bool heals = random() % 2 != 0;
+  if (unreadable >= 0)
+    emubd_set_bad(&life.device, static_cast<std::uint32_t>(unreadable), EMUBD_BAD_READ | (heals ? EMUBD_HEALS : 0));
+  for (std::uint64_t cuts = 1 + random() % 3; cuts-- > 0;) {
+    life.device.cut_at = 1 + random() % (random() % 2 != 0 ? 40 : 400);
+    int error = lunar_mount(&life.db, &life.config);
+    count.mounts++;
+    if (error == 0) error = open_all(life, count);
+    const bool is_cut = life.device.changes >= life.device.cut_at;
+    ASSERT_TRUE(is_cut || error == 0) << error;
+    emubd_cut(&life.device, &cut, static_cast<unsigned>(random() % 257), 0);
+  }
+  ASSERT_EQ(lunar_mount(&life.db, &life.config), 0);
+  count.mounts++;
+  ASSERT_EQ(open_all(life, count), 0);
+  if (unreadable >= 0) emubd_set_bad(&life.device, static_cast<std::uint32_t>(unreadable), 0);
+  lunar_findings findings{};
+  ASSERT_EQ(lunar_check(&life.db, &findings), 0) << findings.text << ", sector " << findings.sector;
+}
+
 // Lives in which a mutant fails. Each mutant takes one in some hundred lives.
 TEST(UnreadableLog, leaves_a_volume_that_a_repair_mends_in_lives_that_are_hard) {
   Count count;
   for (const std::uint64_t seed : {85U, 158U, 990U, 1066U, 4701U})
     for (const bool heals : {false, true}) ASSERT_NO_FATAL_FAILURE(with_each_sector_unreadable(seed, heals, count));
   EXPECT_GT(count.repairs, 0U);
+}
+
+// A recovery that is cut off has destroyed evidence: of damage, and of before images that have been put back.
+TEST(UnreadableLog, leaves_a_volume_that_a_repair_mends_after_cuts_in_recoveries) {
+  const std::uint64_t seed = test_seed();
+  Count count;
+  for (std::uint64_t i = 0; i < 600 / one_in(20); ++i) {
+    Life life(seed + i, false);
+    const std::vector<std::uint8_t> content(
+        life.device.sectors, life.device.sectors + std::size_t{life.device.sector_bytes} * life.device.sector_count);
+    const lunar_geometry geometry = life.db.geometry;
+    for (std::uint32_t at = 0; at < geometry.log_sectors; ++at) {
+      SCOPED_TRACE("seed " + std::to_string(seed + i) + ", sector " + std::to_string(at) + " of the log");
+      ASSERT_NO_FATAL_FAILURE(with_cuts(life, content, geometry.log_at + at, (seed + i) * 4096 + at, count));
+    }
+  }
+  EXPECT_GT(count.repairs, 0U);
+}
+
+// Without damage, skip_unreadable changes nothing, however often a recovery is cut off.
+TEST(UnreadableLog, skips_nothing_where_no_sector_is_damaged) {
+  Count count;
+  const std::uint64_t seed = test_seed();
+  const auto lives = [&](std::uint64_t first, std::uint64_t lives_count) {
+    for (std::uint64_t i = first; i < first + lives_count; ++i) {
+      Life life(i, false);
+      const std::vector<std::uint8_t> content(
+          life.device.sectors, life.device.sectors + std::size_t{life.device.sector_bytes} * life.device.sector_count);
+      for (std::uint64_t k = 0; k < 190; ++k) {
+        SCOPED_TRACE("seed " + std::to_string(i) + ", cuts " + std::to_string(k));
+        ASSERT_NO_FATAL_FAILURE(with_cuts(life, content, -1, i * 4096 + k, count));
+      }
+    }
+  };
+  ASSERT_NO_FATAL_FAILURE(lives(320081, 1));  // hard: before images of a page that was spilled twice
+  ASSERT_NO_FATAL_FAILURE(lives(seed, 400 / one_in(20)));
+  EXPECT_EQ(count.repairs, 0U);
 }
 
 // The log has the creation of tables and indexes, of which some pages are in place.

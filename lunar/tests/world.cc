@@ -41,6 +41,7 @@ World::World(const Options& options, std::uint64_t seed)
   config_.tables_max = static_cast<std::uint16_t>(options.secondary == 0 ? 2 : 3 + options.secondary);
   config_.log_bytes = options.log_bytes;
   config_.seed = options.volume_seed;
+  config_.skip_unreadable = options.skip_unreadable ? 1 : 0;
   must(lunar_format(&config_), "format");
   must(lunar_mount(&db, &config_), "mount");
   const lunar_schema s = schema(options);

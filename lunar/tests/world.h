@@ -49,6 +49,7 @@ struct Options {
   std::uint32_t spills_max = 0;  // not 0: a third of the steps are transactions of 2 to this many spills
   bool statements = false;       // half of the steps are SQL statements that change many rows
   bool truncations = false;      // and some of these remove all rows
+  bool skip_unreadable = false;  // of mounts
   bool compactions = false;      // some have a LIMIT, and a sixth of the steps moves rows out of sparse blocks
 };
 

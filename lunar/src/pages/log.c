@@ -94,6 +94,20 @@ static int write_out(struct lunar* db, uint32_t sector, const uint8_t* data, uin
   return ln_sectors_write(db, sector, data, sectors);
 }
 
+#if LUNAR_WITH_REPAIR
+int ln_log_mark(struct lunar* db, uint32_t at, uint32_t epoch) {
+  LUNAR_ASSERT(db->redoing && db->stage_used == 0 && at < db->geometry.log_sectors);
+  const struct lunar_series series = db->series;
+  const uint32_t committed = db->committed;
+  db->series.epoch = epoch;
+  memset(db->stage, 0, sector_bytes(db));
+  header(db, db->stage, LN_CHECKPOINT, 0, 0, 0, LN_NONE, ln_checksum(db->geometry.volume, db->stage, 0));
+  db->series = series;
+  db->committed = committed;
+  return write_out(db, db->geometry.log_at + at, db->stage, 1);
+}
+#endif
+
 int ln_stage_write(struct lunar* db, int part) {
   LUNAR_ASSERT(db->stage_used == 0 || (db->stage_used >= LN_GROUP_HEADER && db->stage_used <= db->stage_bytes));
   LUNAR_ASSERT(!part || db->state == LN_IN_TXN);

@@ -171,6 +171,12 @@ int ln_write_in_place(struct lunar* db, int only_without_image);
 int ln_write_frame(struct lunar* db, struct lunar_frame* frame);
 int ln_write_kept(struct lunar* db, struct lunar_frame* frames, uint32_t count); /* in place, unless pinned */
 int ln_stage_write(struct lunar* db, int part);
+/* Writes a checkpoint without a body at this place in LOG. No recovery begins there, but each sees its epoch. */
+#if LUNAR_WITH_REPAIR
+int ln_log_mark(struct lunar* db, uint32_t at, uint32_t epoch);
+#else
+#define ln_log_mark(db, at, epoch) 0
+#endif
 enum { LN_AT_UNMOUNT = 2 }; /* wants_settled in an unmount: a checkpoint without images gets the flag LN_UNMOUNTED */
 int ln_checkpoint(struct lunar* db);
 int ln_spill(struct lunar* db);

@@ -344,8 +344,8 @@ struct state {
   uint32_t epoch; /* the latest */
   uint8_t flags;  /* of the checkpoint */
 };
-/* The groups behind a lost checkpoint stay in LOG. What recovery writes is newer than those of any recovery among them.
- */
+/* After damage, the groups behind the end stay in LOG. What recovery writes is newer than those of any recovery among
+ * them. */
 enum { EPOCHS_LOST = 0x10000 };
 
 /* 1: at this place in LOG lies a later group, whole. */
@@ -397,9 +397,7 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found,
     if (group.kind == LN_BEFORE) found->before = group.sector - db->geometry.log_at;
     if (group.kind != LN_CHECKPOINT || group.extra >= db->geometry.log_sectors) continue;
     there = begin_at(db, group.extra, &later, &checkpoint, 0);
-    const int unreadable = there < 0;
     LN_TRY(there = skipping(db, there));
-    if (LUNAR_WITH_REPAIR && unreadable) db->redoing |= LN_STALE;
     if (!there || checkpoint.sector != group.sector) continue;
     *end = later;
     *found = (struct state){group.extra, LN_NONE, end->epoch, checkpoint.flags};
@@ -407,16 +405,48 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found,
   return there;
 }
 
+/* How far behind the head of LOG a unit begins. */
+static uint32_t sectors_to_unit(const struct lunar* db) {
+  const uint32_t unit = db->geometry.unit_sectors;
+  return (unit - db->series.log_head % unit) % unit;
+}
+
+/* Recovery writes a mark before anything else in LOG, and so before it can destroy the evidence of damage. If this
+ * recovery is cut off, the next one finds the mark, or a group in its place, by its epoch: all before images of an
+ * earlier epoch have been put back. After damage the epoch is later by EPOCHS_LOST. The mark lies where this recovery's
+ * checkpoint will begin. Returns that place in LOG; LN_NONE: nothing was put back and nothing is damaged, or LOG has no
+ * room. */
+static uint32_t place_of_mark(struct lunar* db, struct state* found) {
+  const uint32_t skipped = sectors_to_unit(db), log_sectors = db->geometry.log_sectors;
+  if (!LUNAR_WITH_REPAIR) return LN_NONE;
+  const int lost = found->epoch - db->series.epoch >= EPOCHS_LOST;
+  if (lost) db->redoing |= LN_STALE;
+  const int skips = (db->redoing & (LN_SKIPPING | LN_ENDED)) == LN_SKIPPING;
+  if (found->before == LN_NONE && !skips && !(db->redoing & LN_STALE)) return LN_NONE;
+  found->epoch += db->redoing & LN_STALE && !lost ? EPOCHS_LOST : 1;
+  return db->series.log_used + skipped < log_sectors ? (db->series.log_head + skipped) % log_sectors : LN_NONE;
+}
+
 /* A group behind the last whole one, of which some sectors are missing. Recovery may write the very same ones there,
  * and if it is cut off then, the group would be whole again, for a state that is no more: it loses its header first. */
 static int forget_torn(struct lunar* db, const struct lunar_series* end, struct state* found) {
+  uint32_t torn[2];
   for (uint32_t skip = 0; skip < 2; skip++) {
     struct group group;
-    const uint32_t at = log_sector(db, log_place(db, end, skip));
-    const int there = skipping(db, read_header(db, at, &group));
+    torn[skip] = log_place(db, end, skip);
+    const int there = skipping(db, read_header(db, log_sector(db, torn[skip]), &group));
     LN_TRY(there);
-    if (!there || !later_number(group.sequence, end->sequence) || group.epoch < end->epoch) continue;
-    if (group.epoch > found->epoch) found->epoch = group.epoch;
+    if (!there || !later_number(group.sequence, end->sequence) || group.epoch < end->epoch)
+      torn[skip] = LN_NONE;
+    else if (group.epoch > found->epoch)
+      found->epoch = group.epoch;
+  }
+  const uint32_t mark = place_of_mark(db, found);
+  if (mark != LN_NONE) LN_TRY(ln_log_mark(db, mark, found->epoch));
+  if (db->redoing & LN_STALE) LN_TRY(ln_device_sync(db));
+  for (uint32_t skip = 0; skip < 2; skip++) {
+    const uint32_t at = log_sector(db, torn[skip]);
+    if (torn[skip] == LN_NONE || torn[skip] == mark) continue;
     LN_TRY(ln_forget(db, at, 1));
     memset(db->stage, 0, sector_bytes(db));
     LN_TRY(ln_sectors_write(db, at, db->stage, 1));
@@ -425,12 +455,14 @@ static int forget_torn(struct lunar* db, const struct lunar_series* end, struct 
 }
 
 /* Puts back the before images, from the last group to the first. Each group is complete and lies behind the one that
- * it names. behind: they were not read before, and the first one that is damaged ends it. */
-static int put_back(struct lunar* db, uint32_t before, int behind) {
+ * it names. behind not 0: they were not read before. The first one that is damaged, or that is not of this epoch and
+ * this checkpoint, ends it. */
+static int put_back(struct lunar* db, uint32_t before, uint32_t base, uint32_t behind) {
   for (uint32_t steps = 0; before < db->geometry.log_sectors && steps < db->geometry.log_sectors; steps++) {
     struct group group;
     int there = read_header(db, log_sector(db, before), &group);
-    if (behind && there > 0) there = group.kind == LN_BEFORE && whole(db, &group) > 0;
+    if (behind && there > 0)
+      there = group.kind == LN_BEFORE && group.epoch == behind && group.checkpoint_at == base && whole(db, &group) > 0;
     if (there <= 0) return behind ? skipping(db, there) : there ? there : LUNAR_E_CORRUPT;
     LN_TRY(put_images(db, &group));
     before = group.extra;
@@ -441,8 +473,9 @@ static int put_back(struct lunar* db, uint32_t before, int behind) {
 #if LUNAR_WITH_REPAIR
 /* With config.skip_unreadable, a damaged sector may be the end of the log. The before images behind it are put back,
  * because their pages may be in place. A cut leaves some too: then their pages are not in place, and stay as they are.
- * Groups of a later recovery show that a sector which cannot be read was not the end. */
-static int put_back_behind(struct lunar* db, const struct lunar_series* end, uint32_t base) {
+ * Those of an earlier epoch than the latest in LOG have been put back. Groups of a later recovery show that a sector
+ * which cannot be read was not the end. */
+static int put_back_behind(struct lunar* db, const struct lunar_series* end, struct state* found) {
   struct group group;
   uint32_t before = LN_NONE, epoch = end->epoch, sequence = end->sequence;
   int unreadable = 0, later = 0;
@@ -453,19 +486,21 @@ static int put_back_behind(struct lunar* db, const struct lunar_series* end, uin
     LN_TRY(there = skipping(db, there));
     later |= there && group.epoch > end->epoch;
     if (unreadable && later) db->redoing |= LN_STALE;
-    if (!there || group.kind != LN_BEFORE || group.checkpoint_at != base || !newer(&group, epoch, sequence)) continue;
+    if (!there || group.checkpoint_at != found->base) continue;
+    if (group.epoch > found->epoch) found->epoch = group.epoch;
+    if (group.kind != LN_BEFORE || !newer(&group, epoch, sequence)) continue;
     epoch = group.epoch;
     sequence = group.sequence;
     before = at;
   }
-  return put_back(db, before, 1);
+  return epoch < found->epoch ? 0 : put_back(db, before, found->base, epoch);
 }
 #else
-#define put_back_behind(db, end, base) 0
+#define put_back_behind(db, end, found) 0
 #endif
 
 static void begin_unit(struct lunar* db) {
-  const uint32_t unit = db->geometry.unit_sectors, skipped = (unit - db->series.log_head % unit) % unit;
+  const uint32_t skipped = sectors_to_unit(db);
   db->series.log_head = (db->series.log_head + skipped) % db->geometry.log_sectors;
   db->series.log_used += skipped;
 }
@@ -517,15 +552,13 @@ static LN_APART int go_back(struct lunar* db, struct state* found) {
   LN_TRY(stale);
   if (stale) LN_TRY(find_checkpoint(db, images_at, &images_at));
   LN_TRY(log_groups(db, images_at, found, &end));
-  if (stale) found->epoch += EPOCHS_LOST;
+  if (stale) db->redoing |= LN_STALE;
   if (found->flags & LN_UNLOGGED && db->mode != LUNAR_MODE_NONE) return LUNAR_E_UNCLEAN;
   /* The before image of a page that the checkpoint left in the buffer may be newer than the checkpoint. */
-  LN_TRY(put_back_behind(db, &end, found->base));
-  LN_TRY(put_back(db, found->before, 0));
+  LN_TRY(put_back_behind(db, &end, found));
+  LN_TRY(put_back(db, found->before, found->base, 0));
   const int there = begin_at(db, found->base, &db->series, &group, 1);
   if (there <= 0) return there ? there : LUNAR_E_CORRUPT;
-  /* Also where this recovery was cut off before: its groups may be all that is left behind the checkpoint. */
-  if (LUNAR_WITH_REPAIR && found->epoch - db->series.epoch >= EPOCHS_LOST) db->redoing |= LN_STALE;
   db->chunk_last = group.count; /* not checked: searches may begin anywhere */
   LN_TRY(ln_device_sync(db));
   ln_forget_all(db);
