@@ -152,7 +152,7 @@ struct lunar_config {
    * from the one before. Where the sector at the end of the log cannot be read, or a later group shows the damage,
    * every table is repaired: a ring when it is opened, another one by lunar_repair (E_CORRUPT until then). Without
    * either, damage looks like what a power cut tore at the end of the log, which is no damage; lunar_check finds what
-   * it may have left. */
+   * it may have left. With 1, mount reads every sector of the log once more. */
   uint8_t skip_unreadable;
 
   /* For lunar_format only. 0 takes the default. */
