@@ -79,8 +79,6 @@ lunar_mutant(more_dirty_pages_than_the_log_holds api/volume.c "db->dirty_max = (
   --gtest_filter=*TransactionPowerCuts*)
 lunar_mutant(images_left_out pages/log.c "const uint32_t sectors = together ? 1 + count : 1;" "const uint32_t sectors = 1;")
 
-lunar_mutant_of(Transaction an_unreadable_end_of_the_log_is_no_damage recovery/recover.c "next_at(db, series, sector, count, &group) < 0) {" "0) {"
-  --gtest_filter=Mount.finds*)
 lunar_mutant_of(Transaction transactions_begin_in_a_full_log api/transactions.c "ln_make_room(db, 4)" "ln_make_room(db, 1)")
 lunar_mutant_of(Transaction transactions_leave_room_for_all_dirty_pages api/volume.c "frames >= 2 * DIRTY_BOUNDED" "0")
 lunar_mutant_of(PortableList rollback_undoes_nothing api/transactions.c
@@ -151,8 +149,6 @@ lunar_mutant_of(UnreadableLog names_without_metadata_stay recovery/recover.c
   "LN_TRY(ln_reconcile(db));" "(void)0;" --gtest_filter=UnreadableLog.*created)
 lunar_mutant_of(UnreadableLog blocks_of_lost_tables_stay recovery/recover.c
   "LN_TRY(ln_free_unowned(db));" "(void)0;" --gtest_filter=UnreadableLog.*created)
-lunar_mutant_of(KeptTwice free_sectors_are_read rows/place.c "if (to->appends && !at)" "if (0)"
-  --gtest_filter=UnreadableFreeSector.*)
 lunar_mutant_of(Transaction the_last_checkpoint_is_not_read_back api/volume.c
   "ln_log_whole(db) <= 0" "ln_log_whole(db) < -99" --gtest_filter=Mount.after_an_unmount*)
 add_library(lunar-ChangedCard OBJECT card_change_test.cc world.cc)
@@ -326,9 +322,6 @@ lunar_every_cut_mutant(checkpoint_before_its_images pages/log.c
 # Of the cuts during a recovery, one in 50,000 reveals this mutant: the seed is that of a world that has one.
 lunar_mutant_of(EveryCut lost_groups_before_those_of_a_recovery recovery/recover.c
   "(beyond && next.epoch" "(beyond < 0 && next.epoch" 10000 1000023 "recoveries: data")
-# One in 200,000: a recovery without room in the log.
-lunar_mutant_of(EveryCut recoveries_log_what_they_write_behind_all_rows tables/redo.c
-  "const int appends = ready_sectors(db, r, &row, row_bytes);" "const int appends = 0;\n    (void)ready_sectors;" 10000 27009006 "SQL: full, 8 MB")
 lunar_mutant_of(EveryCut recoveries_forget_which_pages_need_no_image pages/buffer.c
   "db->redoing ? f->flags & LN_FRESH :" "db->redoing ? 0 :" 11540 19052008 "spills: data")
 lunar_every_cut_mutant(a_truncation_forgets_an_index tables/tables.c "LN_TRY(ln_secondary_each(db, number, clear_index));" ""
@@ -341,8 +334,6 @@ lunar_every_cut_mutant(a_sparse_block_is_written_before_its_rows_are_durable spa
   "compaction")
 lunar_every_cut_mutant(a_reused_slot_has_no_image pages/log.c "kind == LN_BEFORE && f->flags & LN_LOGGED;"
   "kind == LN_BEFORE ? f->flags & LN_LOGGED : f->kind == LN_DATA;" "compaction")
-lunar_mutant(torn_groups_made_whole recovery/recover.c "LN_TRY(ln_sectors_write(db, at, db->stage, 1));" ""
-  --gtest_filter=CheckpointPowerCuts.*)
 
 # Compares SQL results with SQLite's.
 if(TARGET lunar-SqlBesideSqlite)
