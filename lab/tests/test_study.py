@@ -486,7 +486,7 @@ def test_a_database_that_cannot_write_ends_the_study_with_its_own_message(bench:
 
 
 def test_a_run_too_short_for_the_meter_is_executed_several_times_and_reports_it(bench: Bench) -> None:
-    done = bench("run", "experiment.toml", *ONE, "--set", "meter.run_s_min=0.5")
+    done = bench("run", "experiment.toml", *ONE, "--set", "meter.run_s_min=2")
     finished(done)
     with Store.open(bench.store) as store:
         (run,) = store.runs(store.find().id)

@@ -109,11 +109,11 @@ def test_figures_are_of_operations_that_succeeded(server: DatabaseServer) -> Non
 
 def test_the_longest_gap_is_that_of_the_outage(server: DatabaseServer) -> None:
     done_by_java(server, "load", UPDATES)
-    reads = {**UPDATES, "operationcount": 10**9, "maxexecutiontime": 14, "readproportion": 1, "updateproportion": 0}
+    reads = {**UPDATES, "operationcount": 10**9, "maxexecutiontime": 30, "readproportion": 1, "updateproportion": 0}
     process = server.processes[0].pid
-    timers = [  # a busy machine may take seconds for the first operation
-        threading.Timer(8, os.kill, (process, signal.SIGSTOP)),
-        threading.Timer(10, os.kill, (process, signal.SIGCONT)),
+    timers = [  # a busy machine may take ten seconds for the first operation
+        threading.Timer(20, os.kill, (process, signal.SIGSTOP)),
+        threading.Timer(22, os.kill, (process, signal.SIGCONT)),
     ]
 
     def hear(event: Any) -> None:
