@@ -19,9 +19,11 @@ const char* what_to_do(int error) {
     case LUNAR_E_TXN_FULL:
       return "split it, or use a volume with a larger log (`lunar --format --log 16M`)";
     case LUNAR_E_DEVICE:
-      return "the image may be truncated";
+      return "if the image was truncated, make a copy as large as it was (`truncate -s SIZE COPY`): `.export` saves "
+             "what "
+             "is left";
     case LUNAR_E_NO_VOLUME:
-      return "`lunar --format` creates one; see `lunar --help`";
+      return "`lunar --format` creates one, and overwrites what is there; see `lunar --help`";
     case LUNAR_E_FAILED:
       return "restart lunar; committed data is safe";
     case LUNAR_E_UNCLEAN:

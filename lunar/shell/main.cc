@@ -94,12 +94,19 @@ void add_options(CLI::App& app, Options& o) {
   json->excludes(table);
   auto* make = app.add_flag("--format", o.make, "create an empty volume first")->group("Making a volume");
   const auto add = [&](CLI::Option* option) { option->needs(make)->group("Making a volume"); };
+  const CLI::Validator positive(
+      [](const std::string& text) {
+        return text == "0" || text.starts_with('-') ? "a size is greater than 0" : std::string();
+      },
+      "");
   add(app.add_option("--size", o.format.bytes, "size of the image: 64M, 2G")
           ->transform(CLI::AsSizeValue(false).description(""))
+          ->transform(positive)
           ->type_name("BYTES"));
   add(app.add_option("--log", o.format.log_bytes,
                      "size of the log; a transaction may fill half of it (default: a 32nd, at most 4M)")
           ->transform(CLI::AsSizeValue(false).description(""))
+          ->transform(positive)
           ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 31).description(""))
           ->type_name("BYTES"));
   add(app.add_option("--tables", o.format.tables_max, "maximum of tables and secondary indexes (default: 16)")

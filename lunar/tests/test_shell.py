@@ -142,6 +142,9 @@ def test_an_image_is_made_and_never_overwritten_by_accident(tmp_path: Path) -> N
         text = complaint("--format", "--size", size, tmp_path / "small.img")
         assert f"{given} is too small; a volume has at least 64 KiB" in text
         assert not (tmp_path / "small.img").exists()
+    for size in ("0", "-5M"):
+        text = complaint("--format", "--size", size, tmp_path / "none.img", code=2)
+        assert "--size: a size is greater than 0" in text
     assert "--format" in complaint("--size", "1M", image, code=2)
 
 
@@ -151,6 +154,11 @@ def test_a_failed_open_is_reported_with_its_remedy(image: Path, tmp_path: Path) 
     zeros.write_bytes(bytes(1 << 20))
     assert "there is no lunar volume on the device; `lunar --format` creates one" in complaint(zeros, ".tables")
     assert "neither an image file nor a block device" in complaint(tmp_path, ".tables")
+    truncated = tmp_path / "truncated.img"
+    truncated.write_bytes(image.read_bytes()[: image.stat().st_size // 2])
+    assert "`truncate -s SIZE COPY`" in complaint(truncated, ".tables")
+    os.truncate(truncated, image.stat().st_size)
+    assert out(truncated, "--read-only", ".tables") == "readings\n"
     text = tmp_path / "text.md"
     text.write_text("# A page\n" * 100)
     assert complaint(text, ".tables") == f"lunar: {text}: not a lunar volume\n"
