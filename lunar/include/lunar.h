@@ -295,7 +295,7 @@ struct lunar {
   uint8_t allocated_count, allocated_taken;
   uint8_t extent_next; /* the extent that makes room */
   /* space of deleted rows */
-  uint8_t reclaiming;        /* a row is moved to make room */
+  uint8_t reclaiming;        /* a row is moved to make room, or a table is repaired */
   uint8_t dense;             /* no table has a sparse block */
   uint8_t unmovable;         /* a row or page of a sparse block cannot be read */
   uint16_t scans;            /* cursors that would miss such a row */
@@ -330,7 +330,7 @@ struct lunar {
 #if LUNAR_ALLOCATED > 8u
   uint16_t index_sectors;          /* of the log, for the secondary indexes of the table that was worked on last */
   uint8_t indexes;                 /* their number */
-  uint8_t building;                /* an index, or a damaged table anew */
+  uint8_t building;                /* an index, or a damaged table anew; and how */
   uint16_t marked, repairs;        /* number + 1 of a damaged table, 0: none; tables repaired since mount */
   uint32_t lost_rows, lost_blocks; /* in repairs by insertions */
 #endif
@@ -439,7 +439,8 @@ LUNAR_MUST_CHECK int lunar_table_create(struct lunar* db, const char* name, cons
 /* The table stays usable until it is dropped or the volume unmounted; there is no close, and it may be open several
  * times. E_NO_TABLE, E_INVALID (name). */
 LUNAR_MUST_CHECK int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* table);
-/* Removes a table with its rows and indexes. E_NO_TABLE, E_INVALID (name), E_TXN_FULL (also without a transaction, if
+/* Removes a table with its rows and indexes, also one that waits for lunar_repair (E_TXN in a transaction; the table is
+ * emptied first, which a power cut may leave). E_NO_TABLE, E_INVALID (name), E_TXN_FULL (also without a transaction, if
  * the log is short for a table of hundreds of the largest blocks, as with a small class_bytes_max: remove its rows
  * first). */
 LUNAR_MUST_CHECK int lunar_table_drop(struct lunar* db, const char* name);
@@ -468,7 +469,9 @@ LUNAR_MUST_CHECK int lunar_update(struct lunar_table* table, const struct lunar_
 LUNAR_MUST_CHECK int lunar_remove(struct lunar_table* table, const struct lunar_value* key);
 /* Removes all rows, wholly or not at all, also on a full device. It reads each block's header and each page of the
  * indexes. Its blocks are available after the next checkpoint. E_TXN_FULL (the log must hold the pages of the
- * allocation map twice: 4 MiB of log are enough for about 10 GB of rows in blocks of 64 KiB), E_NO_TABLE. */
+ * allocation map twice, and some 60 sectors: 4 MiB of log are enough for about 10 GB of rows in blocks of 64 KiB. With
+ * a smaller log remove the rows one by one), E_NO_TABLE. A table that waits for lunar_repair is repaired, without its
+ * rows (E_TXN in a transaction). */
 LUNAR_MUST_CHECK int lunar_truncate(struct lunar_table* table);
 /* Sets *rows to the number of rows. E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_count(struct lunar_table* table, uint64_t* rows);
@@ -518,7 +521,8 @@ void lunar_cursor_close(struct lunar_cursor* cursor);
  * sectors and 32 for each index, or 48 for each of a ring table; in a larger log two units and 43 instead of 59). */
 LUNAR_MUST_CHECK int lunar_index_create(struct lunar* db, const char* table, const char* name, uint8_t column,
                                         uint8_t kind);
-/* Removes an index. E_NO_TABLE (no index of this name), E_INVALID (name), E_TXN_FULL (as for lunar_table_drop). */
+/* Removes an index. E_NO_TABLE (no index of this name), E_INVALID (name), E_TXN_FULL (as for lunar_table_drop),
+ * E_CORRUPT (its table waits for lunar_repair). */
 LUNAR_MUST_CHECK int lunar_index_drop(struct lunar* db, const char* name);
 
 struct lunar_index_info {
@@ -662,8 +666,11 @@ struct lunar_losses {
  *
  * Insertions into ring tables, and lunar_table_open after a mount that met damage, do this by themselves, so that a
  * logger goes on; the call then takes as long.
- * E_FULL where the new indexes take more blocks than the old ones and no others are free: it must be repeated when
- * others have made room. E_TXN (in a transaction), E_NO_TABLE. */
+ *
+ * On a full volume the new indexes take the place of the old ones, and hash indexes get longer chains if need be. Where
+ * they still do not fit, a ring table gives up its oldest rows, and another table returns E_FULL, which is rare. Then
+ * let other tables make room and repeat it; or lunar_truncate or lunar_table_drop, which also empty damaged tables.
+ * E_TXN (in a transaction), E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_repair(struct lunar_table* table, struct lunar_losses* losses);
 
 /* Sizes and counters. Counters of the device are since mount, modulo 2^32. */

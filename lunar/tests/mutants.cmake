@@ -37,6 +37,9 @@ target_link_libraries(lunar-PortableList PRIVATE lunar_emubd lunar_posix GTest::
 add_library(lunar-Prefetch OBJECT prefetch_test.cc)
 target_link_libraries(lunar-Prefetch PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
 
+add_library(lunar-FullDevice OBJECT full_device_test.cc)
+target_link_libraries(lunar-FullDevice PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
+
 function(lunar_mutant name file old new)
   set(arguments ${ARGN})
   if(NOT arguments)
@@ -44,6 +47,21 @@ function(lunar_mutant name file old new)
   endif()
   lunar_mutant_of(PowerCuts "${name}" "${file}" "${old}" "${new}" ${arguments})
 endfunction()
+
+lunar_mutant_of(FullDevice repairs_take_free_chunks_first space/alloc.c
+  "#define PACKS(db) ((db)->building & LN_AVOIDS_BAD)" "#define PACKS(db) 0")
+lunar_mutant_of(FullDevice repairs_leave_the_last_free_chunk recovery/repair.c "db->reclaiming = 1;" "")
+lunar_mutant_of(FullDevice new_hash_indexes_have_all_segments recovery/repair.c "fewer <= TRIES_MORE &&" "0 &&")
+lunar_mutant_of(FullDevice rings_give_up_nothing_for_a_repair recovery/repair.c "r.table.ring && r.rows > 1" "0"
+  --gtest_filter=FullRing.*)
+lunar_mutant_of(FullDevice damaged_tables_are_followed api/definitions.c "if (!damaged) return 0;"
+  "if (damaged || !damaged) return 0;" --gtest_filter=DamagedTable.*)
+lunar_mutant_of(FullDevice insertions_that_repair_trim_the_ring recovery/repair.c
+  "db->lost_blocks += losses.blocks;\n  return 0;"
+  "struct lunar_table t;\n  LN_TRY(ln_table_load(db, number, &t));\n  return ln_ring_trim(&t);" --gtest_filter=Ring.*)
+lunar_mutant_of(FullDevice patches_are_of_any_length api/operations.c
+  "bytes == c.column_bytes && is_loggable(db, bytes)" "bytes == c.column_bytes"
+  --gtest_filter=Update.*)
 
 lunar_mutant(commit_without_flush pages/log.c "return ln_device_sync(db);" "return 0;")
 lunar_mutant(checkpoint_before_its_rows pages/log.c "LN_TRY(ln_device_sync(db)); /* rows" "/* rows")
@@ -112,8 +130,8 @@ lunar_mutant_of(KeptTwice leaked_blocks_stay recovery/owner.c "if (owner == LN_L
   --gtest_filter=Repair*:*DamagedSector.*)
 lunar_mutant_of(KeptTwice bad_sectors_are_used_again recovery/owner.c
   "return readable ? LN_LEAKED : LN_LOST;" "return LN_LEAKED;" --gtest_filter=Repair*:*DamagedSector.*)
-lunar_mutant_of(KeptTwice a_block_without_rows_leads_to_the_next recovery/repair.c
-  "ln_put16(frame->bytes + LN_BLOCK_TABLE, LN_NO_TABLE);" "" --gtest_filter=Repair.of_neighbouring*)
+lunar_mutant_of(KeptTwice a_block_without_rows_leads_to_the_next recovery/owner.c
+  "const int owned = disown_lost(db, ref);" "const int owned = 0;" --gtest_filter=Repair.of_neighbouring*)
 lunar_mutant_of(KeptTwice segments_with_old_pages_are_freed recovery/owner.c
   "if (!owned) owned = is_anywhere" "if (!owned && kind != LN_BLOCK) owned = is_anywhere" --gtest_filter=Repair.*)
 lunar_mutant_of(KeptTwice the_oldest_row_ends_a_logger tables/ring.c

@@ -14,11 +14,31 @@ static int remove_all_once(struct lunar* db, enum ln_record type, uint16_t numbe
   return 0;
 }
 
+#if LUNAR_WITH_REPAIR
+/* A table that waits for its repair is emptied by one. Its indexes go with it, and none alone. */
+static int without_damage(struct lunar* db, uint16_t number) {
+  struct lunar_frame* meta;
+  LN_TRY(ln_meta(db, number, &meta));
+  const uint8_t* m = meta->bytes;
+  const int is_table = m[LN_META_COLUMNS];
+  const uint16_t table = is_table ? number : ln_get16(m + LN_META_TABLE);
+  ln_put(meta);
+  LN_TRY(ln_meta(db, table, &meta));
+  const int damaged = meta->bytes[LN_META_RING] & LN_MENDED && ln_get32(meta->bytes + LN_META_CREATION);
+  ln_put(meta);
+  if (!damaged) return 0;
+  return is_table ? ln_empty(db, number) : LUNAR_E_CORRUPT;
+}
+#else
+#define without_damage(db, number) 0
+#endif
+
 /* Removes all rows: LN_DROP, LN_TRUNCATE. */
 static int remove_all(struct lunar* db, enum ln_record type, uint16_t number,
                       int (*empties)(struct lunar* db, uint16_t number)) {
   struct ln_attempts attempts = {.freed = 0};
   int error;
+  LN_TRY(without_damage(db, number));
   do error = remove_all_once(db, type, number, empties);
   while (ln_retry(db, &error, &attempts));
   return error;
@@ -65,8 +85,9 @@ int lunar_table_drop(struct lunar* db, const char* name) {
 static int truncate(const struct lunar_table* table) {
   struct lunar* db = table->db;
   struct lunar_frame* meta;
-  LN_TRY(ln_table_meta(table, &meta));
-  ln_put(meta);
+  const int error = ln_table_meta(table, &meta);
+  if (!error) ln_put(meta);
+  if (error && !(LUNAR_WITH_REPAIR && error == LUNAR_E_CORRUPT)) return error;
   return remove_all(db, LN_TRUNCATE, table->number, ln_table_redo_truncate);
 }
 
@@ -86,7 +107,11 @@ static int table_open(struct lunar* db, const char* name, struct lunar_table* ta
   LN_TRY(ln_meta(db, number, &meta));
   const int damaged = table->ring && meta->bytes[LN_META_RING] & LN_MENDED && db->state == LN_READY;
   ln_put(meta);
-  if (damaged) return ln_repair_ring(db, number);
+  if (damaged) {
+    LN_TRY(ln_repair_ring(db, number));
+    db->changing = 1;
+    return ln_undo_change(db, ln_ring_trim(table));
+  }
 #endif
   return 0;
 }

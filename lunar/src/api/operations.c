@@ -75,6 +75,12 @@ static int remove_row(const struct lunar_table* table, const struct lunar_value*
   return error;
 }
 
+/* Whether a record of so many bytes fits into a group, which is no larger than a unit of the log. */
+static int is_loggable(const struct lunar* db, uint32_t bytes) {
+  const uint32_t most = LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * LN_ALLOCATED(db) + 3;
+  return bytes + most <= (uint32_t)db->geometry.unit_sectors * db->config->sector_bytes;
+}
+
 static int update_in(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* key,
                      uint8_t column, const struct lunar_value* value) {
   LUNAR_ASSERT(column < table->column_count && column != table->key);
@@ -93,11 +99,12 @@ static int update_in(const struct lunar_table* table, struct lunar_frame* meta, 
   LN_TRY(ln_row_column(db, table, c.sector, c.offset, column, &c.column_offset, &c.column_bytes));
   if (c.column_offset + c.column_bytes + ln_row_sum_bytes(table) > c.old_bytes) return LUNAR_E_CORRUPT;
   c.row_bytes = c.old_bytes - c.column_bytes + bytes;
-  if (bytes != c.column_bytes) LN_TRY(ln_block_class(db, meta->bytes, c.row_bytes, &class, &least));
+  const int in_place = bytes == c.column_bytes && is_loggable(db, bytes);
+  if (!in_place) LN_TRY(ln_block_class(db, meta->bytes, c.row_bytes, &class, &least));
   LN_TRY(ln_key_of(table, key, &number));
   ln_cache_forget(table, &number);
   db->changing = 1;
-  return bytes == c.column_bytes ? ln_row_patch(&c) : ln_row_store(&c, meta, &number);
+  return in_place ? ln_row_patch(&c) : ln_row_store(&c, meta, &number);
 }
 
 static int update(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,

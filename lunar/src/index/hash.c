@@ -253,12 +253,25 @@ static int unlink_page(struct lunar* db, uint32_t previous, uint32_t next) {
   return 0;
 }
 
+#if LUNAR_WITH_REPAIR
+static uint32_t segments_max(const struct lunar* db) {
+  const uint32_t limit = (uint32_t)db->building >> LN_FEWER_SEGMENTS;
+  return limit ? limit : LN_SEGMENTS;
+}
+
+uint32_t ln_hash_segments(const struct lunar* db, uint32_t rows) {
+  return segment_of(rows / (capacity(db) * LOAD_PERCENT / 100)) + 1;
+}
+#else
+#define segments_max(db) LN_SEGMENTS
+#endif
+
 /* 1: the table has a further bucket, to which a split will move entries; 0: there is no room for one, and chains grow
  * instead. */
 static int split_begin(struct lunar* db, struct lunar_frame* meta) {
   const uint32_t bucket = buckets_of(meta), segment = segment_of(bucket);
   uint32_t sector;
-  if (segment >= LN_SEGMENTS) return 0;
+  if (segment >= segments_max(db)) return 0;
   if (bucket == segment_first(segment)) {
     const int error = segment_alloc(db, meta, segment);
     if (error) return error == LUNAR_E_FULL ? ln_go_without(db) : error;

@@ -62,6 +62,7 @@ static inline int ln_index_is_given_up(const struct lunar_frame* meta) { /* the 
 }
 /* 1: the index has the page, which is of this kind, sound, and the first of its block. */
 int ln_index_has_page(struct lunar* db, struct lunar_frame* meta, uint32_t ref, int kind);
+uint32_t ln_hash_segments(const struct lunar* db, uint32_t rows); /* of a hash index of so many */
 int ln_hash_has_page(struct lunar* db, struct lunar_frame* meta, uint32_t ref, int kind);
 #if LUNAR_WITH_TREE
 int ln_tree_has_page(struct lunar* db, struct lunar_frame* meta, uint32_t ref);

@@ -192,8 +192,9 @@ int ln_has_room(struct lunar* db, uint32_t rest);
 int ln_room_stays(const struct lunar_table* table, int all);
 uint32_t ln_operation_sectors(const struct lunar* db); /* of the log, what an operation may need without its indexes */
 #define LN_INDEX_SECTORS(db) ((uint32_t)(db)->index_sectors)
-/* In db->building: an index is made that no checkpoint knows; new blocks get no sector that cannot be read. */
-enum { LN_BUILDS = 1, LN_AVOIDS_BAD = 2 };
+/* In db->building: an index is made that no checkpoint knows; new blocks get no sector that cannot be read; and from
+ * the bit LN_FEWER_SEGMENTS on the limit of the hash indexes' segments, 0: none. */
+enum { LN_BUILDS = 1, LN_AVOIDS_BAD = 2, LN_FEWER_SEGMENTS = 2 };
 /* A page of an index that no checkpoint knows, whatever became of its frame. */
 #define LN_IS_BUILT(db, frame) ((db)->building & LN_BUILDS && (frame)->kind >= LN_BUCKET)
 _Static_assert(LN_TREE == LN_BUCKET + 1, "the pages of indexes are the last kinds: a new one is put before or counted");

@@ -165,6 +165,24 @@ static int leads_back(struct lunar* db, uint32_t ref) {
   return next < ref;
 }
 
+/* A block with an unreadable sector that nothing has, but whose header names a table: it no longer has the next block.
+ * 0: it named none. */
+static int disown_lost(struct lunar* db, uint32_t ref) {
+  struct lunar_frame* frame;
+  const int kind = kind_of(db, ref);
+  LN_TRY(kind);
+  if (kind != LN_BLOCK) return 0;
+  LN_TRY(ln_make_room(db, 1));
+  LN_TRY(ln_page(db, ref, LN_BLOCK, &frame));
+  const int owns = ln_get16(frame->bytes + LN_BLOCK_TABLE) != LN_NO_TABLE;
+  if (owns) {
+    ln_put16(frame->bytes + LN_BLOCK_TABLE, LN_NO_TABLE);
+    ln_dirty(db, frame);
+  }
+  ln_put(frame);
+  return owns;
+}
+
 static int free_leaked(struct lunar* db, uint16_t repaired, int* again) {
   uint32_t ref = db->geometry.data_at;
   int sectors;
@@ -177,6 +195,10 @@ static int free_leaked(struct lunar* db, uint16_t repaired, int* again) {
       *again |= back;
       LN_TRY(ln_make_room(db, 1));
       LN_TRY(ln_free(db, ref));
+    } else if (owner == LN_LOST) {
+      const int owned = disown_lost(db, ref);
+      LN_TRY(owned);
+      *again |= owned;
     }
     ref += (uint32_t)sectors;
   }

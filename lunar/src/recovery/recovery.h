@@ -13,7 +13,10 @@ int ln_log_whole(struct lunar* db); /* 1: the last checkpoint and its images are
 #if LUNAR_WITH_REPAIR
 /* repair.c. losses are added. */
 int ln_repair(struct lunar* db, uint16_t number, struct lunar_losses* losses);
-int ln_repair_ring(struct lunar* db, uint16_t number); /* if it is one: the program decides about others */
+int ln_repair_ring(struct lunar* db, uint16_t number); /* counts the losses; the program decides about other tables */
+/* Removes all rows of a damaged table. Its indexes and its chain of blocks may lead to blocks of others, so it follows
+ * neither: a repair that finds no block frees what nothing has. */
+int ln_empty(struct lunar* db, uint16_t number);
 /* 1: an error means that something is lost. A device that does not answer at all loses nothing: the error. */
 int ln_is_loss(struct lunar* db, int error);
 

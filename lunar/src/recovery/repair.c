@@ -13,6 +13,10 @@
 struct repair {
   struct lunar_table table;
   struct lunar_losses* losses;
+  uint32_t counted; /* losses->rows before this repair */
+  uint64_t before;  /* rows, where no earlier repair has begun */
+  uint32_t rows;    /* in the mended chain */
+  uint8_t segments; /* of hash indexes, at most; 0: any number */
 };
 
 enum { TRIES = 2 }; /* the first one may have been without a card */
@@ -135,16 +139,10 @@ static int is_in_front(struct lunar* db, const struct lunar_frame* meta, uint32_
 
 /* A block without rows. One with a bad sector stays allocated, and is not used again. */
 static int give_back(struct lunar* db, uint32_t ref) {
-  struct lunar_frame* frame;
   const int sectors = ln_used_sectors(db, ref);
   LN_TRY(sectors);
   const int readable = ln_can_be_read(db, ref, (uint32_t)sectors);
-  if (readable) return readable < 0 ? readable : ln_free(db, ref);
-  LN_TRY(ln_block_header(db, ref, &frame));
-  ln_put16(frame->bytes + LN_BLOCK_TABLE, LN_NO_TABLE); /* it no longer owns the next block */
-  ln_dirty(db, frame);
-  ln_put(frame);
-  return 0;
+  return readable > 0 ? ln_free(db, ref) : readable;
 }
 
 /* Each block gets a whole header and sound rows, or leaves the chain. */
@@ -302,63 +300,110 @@ static int give_up_indexes(struct repair* r, struct lunar_frame* meta) {
 static int repair_table(struct repair* r, struct lunar_frame* meta) {
   struct lunar* db = r->table.db;
   const struct ln_record_header close = {.type = LN_EXTEND, .table = r->table.number};
-  const int begun = meta->bytes[LN_META_RING] & LN_MENDED;
-  const uint64_t before = begun ? 0 : ln_get64(meta->bytes + LN_META_ROWS);
-  const uint32_t counted = r->losses->rows;
   LN_TRY(marked(db, meta, 1));
   LN_TRY(hold_chains(db));
-  db->building = LN_AVOIDS_BAD;
+  db->building = (uint8_t)(LN_AVOIDS_BAD | r->segments << LN_FEWER_SEGMENTS);
   ln_extents_follow(db, &db->series, &close);
+  r->rows = 0;
   LN_TRY(mend_chain(r, meta));
+  r->rows = (uint32_t)ln_get64(meta->bytes + LN_META_ROWS);
   LN_TRY(give_up_indexes(r, meta));
   db->allocated_count = 0;
   LN_TRY(ln_index_create(db, meta));
   LN_TRY(ln_secondary_renew(&r->table, LN_CREATE_EMPTY));
   LN_TRY(ln_checkpoint(db));
-  db->building = LN_BUILDS | LN_AVOIDS_BAD;
+  db->building |= LN_BUILDS;
   db->many_pages = 1;
   db->allocated_count = 0;
   LN_TRY(enter_rows(r, meta));
   const uint64_t left = ln_get64(meta->bytes + LN_META_ROWS);
-  if (before > left && before - left > r->losses->rows - counted) /* rows of blocks that were not found, too */
-    r->losses->rows = counted + (uint32_t)(before - left);
+  if (r->before > left && r->before - left > r->losses->rows - r->counted) /* rows of blocks that were not found, too */
+    r->losses->rows = r->counted + (uint32_t)(r->before - left);
   LN_TRY(ln_secondary_renew(&r->table, LN_FILL));
   return marked(db, meta, 0);
 }
 
-int ln_repair(struct lunar* db, uint16_t number, struct lunar_losses* losses) {
+static int repair_once(struct repair* r) {
+  struct lunar* db = r->table.db;
   struct lunar_frame* meta;
-  struct repair repair = {.losses = losses};
-  if (db->state != LN_READY) return LUNAR_E_TXN;
-  LN_TRY(ln_table_load(db, number, &repair.table));
-  LN_TRY(ln_make_room_for(&repair.table));
-  LN_TRY(ln_meta(db, number, &meta));
+  LN_TRY(ln_make_room_for(&r->table));
+  LN_TRY(ln_meta(db, r->table.number, &meta));
+  if (!(meta->bytes[LN_META_RING] & LN_MENDED)) r->before = ln_get64(meta->bytes + LN_META_ROWS);
   db->changing = 1;
   db->no_way_back = 0;
   db->marked = 0;
   db->repairs++;
-  const int error = repair_table(&repair, meta);
+  db->reclaiming = 1;
+  const int error = repair_table(r, meta);
+  db->reclaiming = 0;
   db->building = 0;
-  ln_put(meta);
   db->releases++;
   db->moves++;
   db->unmovable = db->dense = 0;
   db->emptied = 0;
   LN_TREES_CHANGE(db);
   ln_cache_forget_all(db);
+  ln_put(meta);
   return ln_undo_change(db, error);
+}
+
+/* Removes the oldest rows of a ring whose chain is mended. */
+static int give_up_oldest(struct repair* r, uint32_t rows) {
+  struct lunar* db = r->table.db;
+  struct lunar_frame* meta;
+  int error = 0;
+  LN_TRY(ln_make_room(db, 1));
+  LN_TRY(ln_meta(db, r->table.number, &meta));
+  LUNAR_ASSERT(meta->bytes[LN_META_RING] & LN_MENDED && rows < r->rows);
+  db->changing = 1;
+  for (uint32_t i = 0; i < rows && !error; i++) error = ln_ring_drop_oldest(db, meta);
+  ln_put(meta);
+  r->losses->rows += rows;
+  return ln_undo_change(db, error ? error : ln_checkpoint(db));
+}
+
+/* Where the new indexes have no room, hash indexes get fewer and longer chains, which have more rows in each page and
+ * grow again later. Then a ring gives up its oldest rows: a sixteenth of them, and more each time. */
+int ln_repair(struct lunar* db, uint16_t number, struct lunar_losses* losses) {
+  enum { TRIES_MORE = 3, SIXTEENTH = 4 };
+  struct repair r = {.losses = losses, .counted = losses->rows};
+  if (db->state != LN_READY) return LUNAR_E_TXN;
+  LN_TRY(ln_table_load(db, number, &r.table));
+  for (uint32_t fewer = 1, share = SIXTEENTH;; fewer++) {
+    const int error = repair_once(&r);
+    if (error != LUNAR_E_FULL || db->state != LN_READY) return error;
+    const uint32_t segments = ln_hash_segments(db, r.rows);
+    if (fewer <= TRIES_MORE && fewer < segments) {
+      r.segments = (uint8_t)(segments - fewer);
+    } else if (r.table.ring && r.rows > 1) {
+      LN_TRY(give_up_oldest(&r, (r.rows - 1) >> share | 1u));
+      if (share > 1) share--;
+    } else {
+      return error;
+    }
+  }
 }
 
 int ln_repair_ring(struct lunar* db, uint16_t number) {
   struct lunar_losses losses = {0, 0};
-  struct lunar_table table;
-  LN_TRY(ln_table_load(db, number, &table));
-  if (!table.ring) return 0;
   LN_TRY(ln_repair(db, number, &losses));
   db->lost_rows += losses.rows;
   db->lost_blocks += losses.blocks;
+  return 0;
+}
+
+int ln_empty(struct lunar* db, uint16_t number) {
+  struct lunar_losses losses = {0, 0};
+  struct lunar_frame* meta;
+  if (db->state != LN_READY) return LUNAR_E_TXN;
+  LN_TRY(ln_make_room(db, 1));
+  LN_TRY(ln_meta(db, number, &meta));
   db->changing = 1;
-  return ln_undo_change(db, ln_ring_trim(&table));
+  meta->bytes[LN_META_RING] |= LN_MENDED;
+  ln_without_blocks(meta->bytes);
+  ln_dirty(db, meta);
+  ln_put(meta);
+  return ln_repair(db, number, &losses);
 }
 
 int lunar_repair(struct lunar_table* table, struct lunar_losses* losses) {

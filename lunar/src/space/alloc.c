@@ -90,10 +90,17 @@ static int take_ref(struct lunar* db, uint32_t ref, uint8_t class) {
   return take_at(db, chunk, index, class);
 }
 
-/* The last free chunk is for rows that make room. */
+/* The last free chunk is for rows that make room, and for repairs. */
 static int is_reserved(const struct lunar* db) {
   return !db->reclaiming && db->geometry.chunk_count >= RESERVED_OF && db->chunks_free <= db->chunks_waiting + 1;
 }
+
+#if LUNAR_WITH_REPAIR
+/* A repair takes free chunks last: its new indexes have about as much room as the old ones left. */
+#define PACKS(db) ((db)->building & LN_AVOIDS_BAD)
+#else
+#define PACKS(db) 0
+#endif
 
 /* 1: a block of the chunk was taken; 0: none for this class, or more than so many are in use. */
 static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t class, uint32_t most, uint32_t* ref) {
@@ -102,7 +109,8 @@ static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t c
   LN_TRY(entry_get(db, chunk, &entry));
   const uint8_t* e = entry.bytes;
   const uint32_t blocks = blocks_of(db, class);
-  const int fits = e[0] == LN_CHUNK_FREE ? !is_reserved(db) : e[0] == class && e[LN_MAP_USED] <= most;
+  const int opens = e[0] == LN_CHUNK_FREE && !is_reserved(db) && (!PACKS(db) || most == LN_NONE);
+  const int fits = opens || (e[0] == class && e[LN_MAP_USED] <= most);
   const int usable = !stamped(db, e) && fits;
   int taken = 0;
   for (uint32_t i = 0; usable && !taken && i < blocks; i++) {
@@ -183,7 +191,8 @@ static LN_APART int find_run(struct lunar* db, int nearby, uint32_t wanted, uint
 static LN_APART int search(struct lunar* db, uint8_t class, uint32_t* chunk, uint32_t* ref) {
   const uint32_t chunks = db->geometry.chunk_count;
   LUNAR_ASSERT(class < 8 && db->chunks_waiting <= db->chunks_free);
-  uint32_t at = db->chunk_hint, most = blocks_of(db, class) / 2; /* a nearly full chunk would scatter a table */
+  uint32_t at = db->chunk_hint, most = blocks_of(db, class);
+  if (!PACKS(db)) most /= 2; /* a nearly full chunk would scatter a table */
   uint32_t bit = 1u << (class + (db->reclaiming ? 16 : 0));
   for (uint32_t pass = 0; pass < 2; pass++, bit <<= 8, at = 0, most = LN_NONE) {
     if (db->searched & bit) continue;

@@ -105,6 +105,15 @@ int ln_ring_trim(const struct lunar_table* table) {
 }
 #endif
 
+#if LUNAR_WITH_REPAIR
+int ln_ring_drop_oldest(struct lunar* db, struct lunar_frame* meta) {
+  struct ln_place oldest;
+  LN_TRY(ln_make_room(db, 1));
+  LN_TRY(oldest_row(db, meta, &oldest));
+  return ln_row_drop(db, meta, oldest);
+}
+#endif
+
 int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest) {
   LUNAR_ASSERT(table->ring != LUNAR_RING_NONE && newest);
   return ln_mark_damaged(table->db, meta, table->number, evict(table, meta, newest));

@@ -167,7 +167,7 @@ int ln_schema_check(const struct lunar_schema* schema, const char** why) {
  * columns. */
 enum { CREATE_HEAD = LN_ROOT_ENTRY + 16 };
 
-static void without_blocks(uint8_t* m) {
+void ln_without_blocks(uint8_t* m) {
   ln_put32(m + LN_META_FIRST, LN_NONE);
   ln_put32(m + LN_META_LAST, LN_NONE);
   memset(m + LN_META_LISTS, 0xff, 4 * LN_LISTS);
@@ -184,7 +184,7 @@ static int create(struct lunar* db, uint16_t number, const uint8_t head[CREATE_H
   m[LN_META_RING] = (uint8_t)(head[LN_ROOT_ENTRY + 3] | (LN_IS_STALE(db) ? LN_MENDED : 0));
   memcpy(m + LN_META_RING_LIMIT, head + LN_ROOT_ENTRY + 4, 8);
   ln_put32(m + LN_META_CREATION, ln_get32(head + LN_ROOT_ENTRY + 12));
-  without_blocks(m);
+  ln_without_blocks(m);
   const int error = ln_index_create(db, meta);
   ln_put(meta);
   return error ? error : ln_name_write(db, number, (const char*)head);
@@ -286,7 +286,7 @@ int ln_table_redo_truncate(struct lunar* db, uint16_t number) {
   LN_TRY(ln_meta(db, number, &meta));
   uint8_t* m = meta->bytes;
   const uint32_t first = ln_get32(m + LN_META_FIRST);
-  without_blocks(m);
+  ln_without_blocks(m);
   ln_put32(m + LN_META_SECTORS, 0);
   ln_put64(m + LN_META_DEAD, 0);
   ln_dirty(db, meta);
@@ -304,7 +304,8 @@ int ln_table_redo_drop(struct lunar* db, uint16_t number) {
   LN_TRY(ln_secondary_drop(db, number));
   LN_TRY(ln_meta(db, number, &meta));
   const uint32_t first = ln_get32(meta->bytes + LN_META_FIRST);
-  const int error = ln_index_drop(db, meta, 0);
+  const int follows = LUNAR_WITH_REPAIR || !(meta->bytes[LN_META_RING] & LN_MENDED);
+  const int error = follows ? ln_index_drop(db, meta, 0) : LUNAR_E_CORRUPT;
   ln_put32(meta->bytes + LN_META_CREATION, 0);
   ln_dirty(db, meta);
   db->releases++;

@@ -29,6 +29,7 @@ int ln_table_create(struct lunar* db, const char* name, const struct lunar_schem
 int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content content, uint32_t bytes);
 int ln_table_redo_drop(struct lunar* db, uint16_t number);
 int ln_table_redo_truncate(struct lunar* db, uint16_t number);
+void ln_without_blocks(uint8_t* meta);
 
 /* secondary.c: further indexes of a table. */
 #if LUNAR_WITH_SECONDARY
@@ -100,9 +101,11 @@ int ln_mark_damaged(struct lunar* db, struct lunar_frame* meta, uint16_t number,
 #if LUNAR_WITH_RING
 int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest);
 int ln_ring_trim(const struct lunar_table* table); /* after a repair: what its limit does not allow goes */
+int ln_ring_drop_oldest(struct lunar* db, struct lunar_frame* meta); /* without its entries in indexes */
 #else
 #define ln_ring_evict(table, meta, newest) 0
 #define ln_ring_trim(table) 0
+#define ln_ring_drop_oldest(db, meta) LUNAR_E_CORRUPT
 #endif
 
 /* change.c: rows, with every index that has them. The caller undoes their changes when they fail. */

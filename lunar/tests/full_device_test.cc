@@ -1,0 +1,318 @@
+// A full device with one bad sector: its tables are repaired, emptied and dropped.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "emubd.h"
+#include "lunar.h"
+#include "values.h"
+
+namespace lunar_test {
+namespace {
+
+struct Table {
+  lunar_index index;
+  int secondary;  // indexes on v
+  bool checksum;
+  std::size_t bytes;  // of v, at most
+};
+
+// Tables a, b, ... with an integer key k and a text v.
+struct FullVolume {
+  explicit FullVolume(std::uint32_t sectors, std::uint64_t seed) : random(seed), saved(std::size_t{512} * sectors) {
+    EXPECT_EQ(emubd_open(&device, 512, sectors), 0);
+    emubd_config(&device, &config);
+    config.mounted = &device.mounted, config.mode = LUNAR_MODE_FULL;
+    config.buffer = buffer.data(), config.buffer_bytes = 16 * 1024;
+    EXPECT_EQ(lunar_format(&config), 0);
+    EXPECT_EQ(mount(), 0);
+  }
+  ~FullVolume() { emubd_close(&device); }
+  FullVolume(const FullVolume&) = delete;
+  FullVolume& operator=(const FullVolume&) = delete;
+
+  int mount() {
+    device.mounted = nullptr;
+    return lunar_mount(&db, &config);
+  }
+  static std::string name(std::size_t number) { return {static_cast<char>('a' + number)}; }
+  int open(std::size_t number) { return lunar_table_open(&db, name(number).c_str(), &tables[number]); }
+  void create(std::size_t number, const Table& table, lunar_ring ring = LUNAR_RING_NONE, std::uint64_t limit = 0) {
+    lunar_schema schema{};
+    schema.column_count = 2, schema.index = static_cast<std::uint8_t>(table.index), schema.checksum = table.checksum;
+    schema.columns[0] = {"k", LUNAR_INT64, 0}, schema.columns[1] = {"v", LUNAR_TEXT, 0};
+    schema.ring = static_cast<std::uint8_t>(ring), schema.ring_limit = limit;
+    ASSERT_EQ(lunar_table_create(&db, name(number).c_str(), &schema), 0);
+    ASSERT_EQ(open(number), 0);
+    for (int i = 0; i < table.secondary; ++i) {
+      const std::string index = name(number) + std::to_string(i);
+      ASSERT_EQ(lunar_index_create(&db, name(number).c_str(), index.c_str(), 1, LUNAR_INDEX_TREE), 0);
+    }
+  }
+  int insert(std::size_t number, std::int64_t key, std::size_t bytes) {
+    std::string content = std::to_string(random() % 100000);
+    content.resize(std::max(bytes, content.size()), 'v');
+    const lunar_value row[2] = {integer(key), text(content)};
+    return lunar_insert(&tables[number], row);
+  }
+  // Random keys until nothing fits.
+  int fill(std::size_t number, std::size_t bytes_max) {
+    int error = 0;
+    while (error == 0 || error == LUNAR_E_EXISTS)
+      error = insert(number, static_cast<std::int64_t>(random() % 1000000007), 1 + random() % bytes_max);
+    return error;
+  }
+  std::uint64_t rows(std::size_t number) {
+    std::uint64_t count = 0;
+    EXPECT_EQ(lunar_count(&tables[number], &count), 0);
+    return count;
+  }
+  int readable_rows(std::size_t number, std::uint64_t* count) {
+    lunar_cursor cursor;
+    lunar_value values[2];
+    std::uint8_t row[4096];
+    int error = lunar_cursor_open(&cursor, &tables[number], nullptr, nullptr, 0);
+    for (*count = 0; error == 0; ++*count) error = lunar_cursor_next(&cursor, row, sizeof row, values);
+    --*count;
+    lunar_cursor_close(&cursor);
+    return error;
+  }
+  void save() { std::copy_n(device.sectors, saved.size(), saved.data()); }
+  void restore() {
+    emubd_reset(&device);
+    std::copy_n(saved.data(), saved.size(), device.sectors);
+    std::fill_n(device.bad, device.sector_count, std::uint8_t{0});
+  }
+  // A sector whose loss table 0 or its indexes notice. The volume is as it was saved.
+  std::uint32_t harmful_sector() {
+    for (;;) {
+      const std::uint32_t data_at = db.geometry.data_at,
+                          sector = data_at + static_cast<std::uint32_t>(random() % (device.sector_count - data_at));
+      restore();
+      emubd_set_bad(&device, sector, EMUBD_BAD_READ);
+      EXPECT_EQ(mount(), 0);
+      EXPECT_EQ(open(0), 0);
+      std::uint64_t count = 0;
+      lunar_findings found{};
+      const bool harms =
+          readable_rows(0, &count) != LUNAR_E_NOT_FOUND || (lunar_check(&db, &found) != 0 && found.table[0] == 'a');
+      EXPECT_EQ(lunar_unmount(&db), 0);
+      restore();
+      if (harms) return sector;
+    }
+  }
+  std::string check() {
+    lunar_findings found{};
+    const int error = lunar_check(&db, &found);
+    return error == 0 ? ""
+                      : std::string(found.text) + " in " + found.table + ", sector " + std::to_string(found.sector);
+  }
+
+  std::mt19937_64 random;
+  emubd device{};
+  lunar_config config{};
+  lunar db{};
+  lunar_table tables[2]{};
+  std::vector<std::uint64_t> buffer = std::vector<std::uint64_t>(4096);
+  std::vector<std::uint8_t> saved;
+};
+
+constexpr std::uint8_t tree_page = 7;  // in the fifth byte of a page
+
+const Table kinds[] = {
+    {LUNAR_INDEX_HASH, 0, false, 180}, {LUNAR_INDEX_HASH, 1, true, 130},  {LUNAR_INDEX_TREE, 2, false, 60},
+    {LUNAR_INDEX_HASH, 2, true, 230},  {LUNAR_INDEX_TREE, 1, true, 1800}, {LUNAR_INDEX_HASH, 2, false, 2000},
+};
+
+// No other table can make room.
+TEST(FullDevice, that_a_table_fills_alone_is_repaired) {
+  const auto seed = test_seed();
+  const std::uint64_t step = one_in(3);
+  for (std::uint64_t life = 0; life < 36; life += step)
+    for (const bool heals : {true, false}) {
+      SCOPED_TRACE("life " + std::to_string(life) + ", heals " + std::to_string(heals));
+      const Table& kind = kinds[life % std::size(kinds)];
+      FullVolume volume(1000 + static_cast<std::uint32_t>(life * 977 % 4000), seed + life);
+      volume.create(0, kind);
+      ASSERT_EQ(volume.fill(0, kind.bytes), LUNAR_E_FULL);
+      const std::uint64_t before = volume.rows(0);
+      ASSERT_EQ(lunar_unmount(&volume.db), 0);
+      volume.save();
+      const std::uint32_t sector = volume.harmful_sector();
+      emubd_set_bad(&volume.device, sector, static_cast<std::uint8_t>(EMUBD_BAD_READ | (heals ? EMUBD_HEALS : 0)));
+      ASSERT_EQ(volume.mount(), 0);
+      ASSERT_EQ(volume.open(0), 0);
+      lunar_losses losses{};
+      ASSERT_EQ(lunar_repair(&volume.tables[0], &losses), 0) << "sector " << sector;
+      EXPECT_EQ(volume.rows(0) + losses.rows, before);
+      EXPECT_LE(losses.rows, 512U / 16 + 1);
+      EXPECT_EQ(volume.check(), "");
+      ASSERT_EQ(lunar_truncate(&volume.tables[0]), 0);
+      ASSERT_EQ(volume.insert(0, 1, 10), 0);
+      EXPECT_EQ(volume.check(), "");
+    }
+}
+
+// A repair ends with the power. What its tables and indexes lead to may belong to others by then.
+TEST(DamagedTable, is_emptied_and_dropped_and_others_keep_their_rows) {
+  const auto seed = test_seed();
+  const std::uint64_t step = one_in(3);
+  int cut_off = 0, waiting = 0;
+  for (std::uint64_t life = 0; life < 24; life += step)
+    for (const bool drops : {false, true}) {
+      SCOPED_TRACE("life " + std::to_string(life) + ", drops " + std::to_string(drops));
+      const Table& kind = kinds[life % std::size(kinds)];
+      FullVolume volume(3000, seed + life);
+      volume.create(0, kind);
+      volume.create(1, kinds[(life + 1) % std::size(kinds)]);
+      for (std::int64_t key = 0; key < 600; ++key) {
+        ASSERT_EQ(volume.insert(0, key * 7919 % 600, 1 + volume.random() % kind.bytes), 0);
+        ASSERT_EQ(volume.insert(1, key * 7919 % 600, 1 + volume.random() % 100), 0);
+      }
+      ASSERT_EQ(lunar_unmount(&volume.db), 0);
+      volume.save();
+      const std::uint32_t sector = volume.harmful_sector();
+      emubd_set_bad(&volume.device, sector, EMUBD_BAD_READ);
+      ASSERT_EQ(volume.mount(), 0);
+      ASSERT_EQ(volume.open(0), 0);
+      lunar_losses losses{};
+      emubd_reset(&volume.device);
+      volume.device.cut_at = 3 + volume.random() % 40;
+      if (lunar_repair(&volume.tables[0], &losses) != 0) ++cut_off;
+      std::uint64_t cut_seed = seed + life;
+      emubd_cut(&volume.device, &cut_seed, 128, 0);
+      emubd_reset(&volume.device);
+      ASSERT_EQ(volume.mount(), 0);
+      ASSERT_EQ(volume.open(1), 0);
+      for (std::int64_t key = 600; key < 700; ++key) ASSERT_EQ(volume.insert(1, key, 50), 0);
+      ASSERT_EQ(volume.open(0), 0);
+      std::uint64_t count = 0;
+      if (lunar_count(&volume.tables[0], &count) == LUNAR_E_CORRUPT) {
+        ++waiting;
+        const int drop = kind.secondary > 0 ? lunar_index_drop(&volume.db, "a0") : LUNAR_E_CORRUPT;
+        ASSERT_EQ(drop, LUNAR_E_CORRUPT);
+        ASSERT_EQ(lunar_begin(&volume.db), 0);
+        ASSERT_EQ(lunar_truncate(&volume.tables[0]), LUNAR_E_TXN);
+        ASSERT_EQ(lunar_commit(&volume.db), 0);
+      }
+      if (drops) {
+        ASSERT_EQ(lunar_table_drop(&volume.db, "a"), 0);
+        volume.create(0, kind);
+      } else {
+        ASSERT_EQ(lunar_truncate(&volume.tables[0]), 0);
+      }
+      EXPECT_EQ(volume.rows(0), 0U);
+      EXPECT_EQ(volume.check(), "") << "sector " << sector;
+      ASSERT_EQ(volume.insert(0, 1, 10), 0);
+      std::uint64_t others = 0;
+      EXPECT_EQ(volume.readable_rows(1, &others), LUNAR_E_NOT_FOUND);
+      EXPECT_EQ(others, 700U);
+    }
+  EXPECT_GT(cut_off, 4);
+  EXPECT_GT(waiting, 4);
+}
+
+// A page of a tree takes a whole block here, and four of them cannot be used any more.
+TEST(FullRing, gives_up_its_oldest_rows_for_the_repair_of_its_index) {
+  const auto seed = test_seed();
+  int gave_up = 0;
+  for (std::uint64_t life = 0; life < 8; ++life) {
+    SCOPED_TRACE("life " + std::to_string(life));
+    FullVolume volume(5000, seed + life);
+    ASSERT_EQ(lunar_unmount(&volume.db), 0);
+    volume.config.class_growth = 1, volume.config.class_bytes_max = 64 * 512;
+    ASSERT_EQ(lunar_format(&volume.config), 0);
+    ASSERT_EQ(volume.mount(), 0);
+    volume.create(0, {LUNAR_INDEX_TREE, 1, true, 100}, LUNAR_RING_ROWS, 100000);
+    ASSERT_EQ(volume.fill(0, 100), LUNAR_E_FULL);
+    const std::uint64_t before = volume.rows(0);
+    ASSERT_EQ(lunar_unmount(&volume.db), 0);
+    volume.save();
+    int bad = 0;
+    for (std::uint32_t sector = volume.db.geometry.data_at; sector < 5000 && bad < 4; ++sector)
+      if (volume.device.sectors[std::size_t{512} * sector + 4] == tree_page && volume.random() % 8 == 0)
+        emubd_set_bad(&volume.device, sector, EMUBD_BAD_READ), ++bad;
+    ASSERT_EQ(volume.mount(), 0);
+    ASSERT_EQ(volume.open(0), 0);
+    lunar_losses losses{};
+    ASSERT_EQ(lunar_repair(&volume.tables[0], &losses), 0);
+    EXPECT_EQ(volume.rows(0) + losses.rows, before);
+    EXPECT_LT(losses.rows, before / 2);
+    gave_up += losses.rows > 0 ? 1 : 0;
+    EXPECT_EQ(volume.check(), "");
+    std::uint64_t count = 0;
+    EXPECT_EQ(volume.readable_rows(0, &count), LUNAR_E_NOT_FOUND);
+    EXPECT_EQ(count, volume.rows(0));
+  }
+  EXPECT_GT(gave_up, 0);
+}
+
+// Two reads that fail are no damage of the card, which is sound afterwards.
+TEST(Ring, keeps_its_rows_when_reads_fail_for_a_while) {
+  const auto seed = test_seed();
+  FullVolume volume(4096, seed);
+  ASSERT_EQ(lunar_unmount(&volume.db), 0);
+  volume.config.buffer_bytes = 2664;
+  ASSERT_EQ(volume.mount(), 0);
+  volume.create(0, {LUNAR_INDEX_TREE, 1, false, 1000}, LUNAR_RING_BYTES, 40000);
+  for (std::int64_t key = 1; key <= 300; ++key) ASSERT_EQ(volume.insert(0, key * 7 % 1000, 1000), 0);
+  ASSERT_EQ(lunar_unmount(&volume.db), 0);
+  volume.save();
+  ASSERT_EQ(volume.mount(), 0);
+  ASSERT_EQ(volume.open(0), 0);
+  const std::uint64_t before = volume.rows(0);
+  for (std::uint64_t call = 1; call < 60; ++call) {
+    volume.restore();
+    ASSERT_EQ(volume.mount(), 0);
+    ASSERT_EQ(volume.open(0), 0);
+    emubd_reset(&volume.device);
+    volume.device.fail_at = call, volume.device.fail_until = call + 1;
+    const int error = volume.insert(0, 300 * 7 % 1000, 1000);
+    emubd_reset(&volume.device);
+    ASSERT_TRUE(error == LUNAR_E_EXISTS || error == LUNAR_E_IO) << error;
+    if (error == LUNAR_E_IO) {
+      ASSERT_EQ(volume.mount(), 0);
+      ASSERT_EQ(volume.open(0), 0);
+    }
+    EXPECT_EQ(volume.rows(0), before) << "call " << call;
+  }
+}
+
+// A group of the log is no larger than a unit: 4 KiB here.
+TEST(Update, of_equal_length_may_be_larger_than_a_unit_of_the_log) {
+  for (const lunar_mode mode : {LUNAR_MODE_NONE, LUNAR_MODE_DISORDER, LUNAR_MODE_METADATA, LUNAR_MODE_FULL}) {
+    SCOPED_TRACE("mode " + std::to_string(mode));
+    FullVolume volume(8000, 1);
+    ASSERT_EQ(lunar_unmount(&volume.db), 0);
+    volume.config.mode = mode;
+    ASSERT_EQ(volume.mount(), 0);
+    volume.create(0, {LUNAR_INDEX_TREE, 1, true, 0});
+    std::uint8_t row[17000];
+    lunar_value values[2];
+    for (std::size_t bytes = 3900; bytes < 16000; bytes += bytes < 4300 ? 4 : 1500) {
+      const auto key = integer(static_cast<std::int64_t>(bytes));
+      const std::string before(bytes, 'a'), after(bytes, 'b'), last(bytes, 'c');
+      const lunar_value first[2] = {key, text(before)}, second = text(after), third = text(last);
+      ASSERT_EQ(lunar_insert(&volume.tables[0], first), 0);
+      ASSERT_EQ(lunar_update(&volume.tables[0], &key, 1, &second), 0) << bytes;
+      if (mode != LUNAR_MODE_NONE) {
+        ASSERT_EQ(lunar_begin(&volume.db), 0);
+        ASSERT_EQ(lunar_update(&volume.tables[0], &key, 1, &third), 0) << bytes;
+        ASSERT_EQ(lunar_rollback(&volume.db), 0);
+      }
+      ASSERT_EQ(lunar_get(&volume.tables[0], &key, row, sizeof row, values), 0);
+      ASSERT_EQ(bytes_of(values[1]), after);
+    }
+    EXPECT_EQ(volume.check(), "");
+    ASSERT_EQ(lunar_unmount(&volume.db), 0);
+  }
+}
+
+}  // namespace
+}  // namespace lunar_test
