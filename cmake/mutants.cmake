@@ -56,5 +56,5 @@ function(edgejoule_mutant name source old new)
     set_property(TEST ${MUTANT_TEST} PROPERTY WILL_FAIL TRUE)
     set_property(TEST ${MUTANT_TEST} PROPERTY LABELS slow) # it checks a test and not the product
   endif()
-  set_property(TEST ${MUTANT_TEST} PROPERTY TIMEOUT 120)
+  set_property(TEST ${MUTANT_TEST} PROPERTY TIMEOUT 400)
 endfunction()
