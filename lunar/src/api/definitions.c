@@ -15,8 +15,8 @@ static int remove_all_once(struct lunar* db, enum ln_record type, uint16_t numbe
 }
 
 #if LUNAR_WITH_REPAIR
-/* A table that waits for its repair is emptied by one. Its indexes go with it, and none alone. */
-static int without_damage(struct lunar* db, uint16_t number) {
+/* Empties a table that waits for its repair. E_CORRUPT: an index of such a table is not dropped alone. */
+static int empty_if_damaged(struct lunar* db, uint16_t number) {
   struct lunar_frame* meta;
   LN_TRY(ln_meta(db, number, &meta));
   const uint8_t* m = meta->bytes;
@@ -30,7 +30,7 @@ static int without_damage(struct lunar* db, uint16_t number) {
   return is_table ? ln_empty(db, number) : LUNAR_E_CORRUPT;
 }
 #else
-#define without_damage(db, number) 0
+#define empty_if_damaged(db, number) 0
 #endif
 
 /* Removes all rows: LN_DROP, LN_TRUNCATE. */
@@ -38,7 +38,7 @@ static int remove_all(struct lunar* db, enum ln_record type, uint16_t number,
                       int (*empties)(struct lunar* db, uint16_t number)) {
   struct ln_attempts attempts = {.freed = 0};
   int error;
-  LN_TRY(without_damage(db, number));
+  LN_TRY(empty_if_damaged(db, number));
   do error = remove_all_once(db, type, number, empties);
   while (ln_retry(db, &error, &attempts));
   return error;
