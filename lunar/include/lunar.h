@@ -207,7 +207,11 @@ enum lunar_index {
 };
 
 /* The limit of a ring table. An insertion removes the oldest rows that exceed it: at most four (two where the table has
- * secondary indexes), the others at the next insertion. A row that an update makes longer may count as new. */
+ * secondary indexes), the others at the next insertion. A row that an update makes longer may count as new.
+ *
+ * On a full device, an insertion outside a transaction removes the oldest rows until one of the table's blocks is free,
+ * and repeats this up to 16 times if the row still does not fit. A table with one block loses all of its rows. Each of
+ * these rows is removed by an operation of its own: they stay removed when the insertion fails or the power does. */
 enum lunar_ring {
   LUNAR_RING_NONE = 0,
   LUNAR_RING_ROWS = 1,  /* ring_limit rows */
@@ -439,10 +443,10 @@ LUNAR_MUST_CHECK int lunar_table_create(struct lunar* db, const char* name, cons
 /* The table stays usable until it is dropped or the volume unmounted; there is no close, and it may be open several
  * times. E_NO_TABLE, E_INVALID (name). */
 LUNAR_MUST_CHECK int lunar_table_open(struct lunar* db, const char* name, struct lunar_table* table);
-/* Removes a table with its rows and indexes, also one that waits for lunar_repair (E_TXN in a transaction; the table is
- * emptied first, which a power cut may leave). E_NO_TABLE, E_INVALID (name), E_TXN_FULL (also without a transaction, if
- * the log is short for a table of hundreds of the largest blocks, as with a small class_bytes_max: remove its rows
- * first). */
+/* Removes a table with its rows and indexes, also one that is damaged or waits for lunar_repair (E_TXN in a
+ * transaction; the table is emptied first, which a power cut may leave). E_NO_TABLE, E_INVALID (name), E_TXN_FULL (also
+ * without a transaction, if the log is short for a table of hundreds of the largest blocks, as with a small
+ * class_bytes_max: remove its rows first). */
 LUNAR_MUST_CHECK int lunar_table_drop(struct lunar* db, const char* name);
 /* Lists tables: start with *number = 0, and call until E_NO_TABLE. Returns the name of the first table whose number is
  * at least *number, and sets *number to the next one. */
@@ -470,8 +474,8 @@ LUNAR_MUST_CHECK int lunar_remove(struct lunar_table* table, const struct lunar_
 /* Removes all rows, wholly or not at all, also on a full device. It reads each block's header and each page of the
  * indexes. Its blocks are available after the next checkpoint. E_TXN_FULL (the log must hold the pages of the
  * allocation map twice, and some 60 sectors: 4 MiB of log are enough for about 10 GB of rows in blocks of 64 KiB. With
- * a smaller log remove the rows one by one), E_NO_TABLE. A table that waits for lunar_repair is repaired, without its
- * rows (E_TXN in a transaction). */
+ * a smaller log remove the rows one by one), E_NO_TABLE. A table that is damaged or waits for lunar_repair is repaired,
+ * without its rows (E_TXN, E_IO or E_CORRUPT in a transaction). */
 LUNAR_MUST_CHECK int lunar_truncate(struct lunar_table* table);
 /* Sets *rows to the number of rows. E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_count(struct lunar_table* table, uint64_t* rows);

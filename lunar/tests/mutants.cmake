@@ -59,6 +59,19 @@ lunar_mutant_of(FullDevice damaged_tables_are_followed api/definitions.c "if (!d
 lunar_mutant_of(FullDevice insertions_that_repair_trim_the_ring recovery/repair.c
   "db->lost_blocks += losses.blocks;\n  return 0;"
   "struct lunar_table t;\n  LN_TRY(ln_table_load(db, number, &t));\n  return ln_ring_trim(&t);" --gtest_filter=Ring.*)
+lunar_mutant_of(FullDevice what_a_repair_took_belongs_to_the_insertion recovery/repair.c
+  "ln_operation_begins(db); /* an insertion may follow */" "" --gtest_filter=Ring.*)
+lunar_mutant_of(FullDevice rows_come_to_unreadable_sectors space/blocks.c "if (!readable) tail = (at + 1) * size;"
+  "if (!readable && at == m->tail / size) tail = (at + 1) * size;" --gtest_filter=DamagedTable.*)
+lunar_mutant_of(FullDevice rings_wait_for_others_to_make_room api/operations.c
+  "error = insert_when_full(table, values, &attempts);" "error = LUNAR_E_FULL;" --gtest_filter=Ring.*)
+lunar_mutant_of(FullDevice rings_keep_their_last_block api/operations.c
+  "LUNAR_WITH_TRUNCATE ? ln_truncate(db, table->number) : LUNAR_E_FULL" "LUNAR_E_FULL" --gtest_filter=Ring.*)
+lunar_mutant_of(FullDevice rings_leave_the_last_free_chunk api/operations.c
+  "change_retried(table, NULL, 0, values, attempts, 1)" "change_retried(table, NULL, 0, values, attempts, 0)"
+  --gtest_filter=Ring.*)
+lunar_mutant_of(FullDevice damage_met_by_a_truncation_ends_it api/definitions.c "LN_TRY(ln_empty(db, number));"
+  "return error;" --gtest_filter=DamagedTable.*)
 lunar_mutant_of(FullDevice patches_are_of_any_length api/operations.c
   "bytes == c.column_bytes && is_loggable(db, bytes)" "bytes == c.column_bytes"
   --gtest_filter=Update.*)

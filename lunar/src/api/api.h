@@ -18,7 +18,8 @@ int ln_retry(struct lunar* db, int* error, struct ln_attempts* attempts);
 
 /* operations.c: the end of an operation that changes something. Undoes it at an error, commits it otherwise; leaves. */
 int ln_finish_change(struct lunar* db, int error);
-/* definitions.c: drops a table or an index by its number. */
+/* definitions.c: drops a table or an index by its number; removes all rows of a table. */
 int ln_drop(struct lunar* db, uint16_t number);
+int ln_truncate(struct lunar* db, uint16_t number);
 
 #endif

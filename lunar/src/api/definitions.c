@@ -14,6 +14,15 @@ static int remove_all_once(struct lunar* db, enum ln_record type, uint16_t numbe
   return 0;
 }
 
+static int remove_all_retried(struct lunar* db, enum ln_record type, uint16_t number,
+                              int (*empties)(struct lunar* db, uint16_t number)) {
+  struct ln_attempts attempts = {.freed = 0};
+  int error;
+  do error = remove_all_once(db, type, number, empties);
+  while (ln_retry(db, &error, &attempts));
+  return error;
+}
+
 #if LUNAR_WITH_REPAIR
 /* Empties a table that waits for its repair. E_CORRUPT: an index of such a table is not dropped alone. */
 static int empty_if_damaged(struct lunar* db, uint16_t number) {
@@ -29,20 +38,20 @@ static int empty_if_damaged(struct lunar* db, uint16_t number) {
   if (!damaged) return 0;
   return is_table ? ln_empty(db, number) : LUNAR_E_CORRUPT;
 }
-#else
-#define empty_if_damaged(db, number) 0
-#endif
 
-/* Removes all rows: LN_DROP, LN_TRUNCATE. */
+/* Removes all rows: LN_DROP, LN_TRUNCATE. The way to the rows may be damaged, unless it is an index's. */
 static int remove_all(struct lunar* db, enum ln_record type, uint16_t number,
                       int (*empties)(struct lunar* db, uint16_t number)) {
-  struct ln_attempts attempts = {.freed = 0};
-  int error;
   LN_TRY(empty_if_damaged(db, number));
-  do error = remove_all_once(db, type, number, empties);
-  while (ln_retry(db, &error, &attempts));
-  return error;
+  const int error = remove_all_retried(db, type, number, empties);
+  if ((error != LUNAR_E_CORRUPT && error != LUNAR_E_IO) || db->state != LN_READY) return error;
+  if (ln_is_table(db, number)) return error;
+  LN_TRY(ln_empty(db, number));
+  return remove_all_retried(db, type, number, empties);
 }
+#else
+#define remove_all remove_all_retried
+#endif
 
 int ln_drop(struct lunar* db, uint16_t number) { return remove_all(db, LN_DROP, number, ln_table_redo_drop); }
 
@@ -82,13 +91,17 @@ int lunar_table_drop(struct lunar* db, const char* name) {
 }
 
 #if LUNAR_WITH_TRUNCATE
+int ln_truncate(struct lunar* db, uint16_t number) {
+  return remove_all(db, LN_TRUNCATE, number, ln_table_redo_truncate);
+}
+
 static int truncate(const struct lunar_table* table) {
   struct lunar* db = table->db;
   struct lunar_frame* meta;
   const int error = ln_table_meta(table, &meta);
   if (!error) ln_put(meta);
   if (error && !(LUNAR_WITH_REPAIR && error == LUNAR_E_CORRUPT)) return error;
-  return remove_all(db, LN_TRUNCATE, table->number, ln_table_redo_truncate);
+  return ln_truncate(db, table->number);
 }
 
 int lunar_truncate(struct lunar_table* table) {

@@ -56,15 +56,19 @@ static int get(const struct lunar_table* table, const struct lunar_value* key, v
   return ln_cache_put(table, row, values);
 }
 
-static int remove_from(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* key) {
-  struct ln_place place;
-  LN_TRY(ln_row_find(table, meta, key, &place));
+static int remove_at(const struct lunar_table* table, struct lunar_frame* meta, struct ln_place place) {
   const struct ln_record_header record = {
       .type = LN_REMOVE, .table = table->number, .ref = place.ref, .slot = place.slot};
   table->db->changing = 1;
   LN_TRY(ln_row_remove(table, meta, place));
   LN_TRY(ln_room_stays(table, 1));
   return ln_log(table->db, &record, NULL, NULL);
+}
+
+static int remove_from(const struct lunar_table* table, struct lunar_frame* meta, const struct lunar_value* key) {
+  struct ln_place place;
+  LN_TRY(ln_row_find(table, meta, key, &place));
+  return remove_at(table, meta, place);
 }
 
 static int remove_row(const struct lunar_table* table, const struct lunar_value* key) {
@@ -150,6 +154,63 @@ static LN_APART int change(const struct lunar_table* table, const struct lunar_v
   return key ? update(table, key, column, values) : insert(table, values);
 }
 
+/* uses_last: it may take the last free chunk. */
+static int change_retried(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
+                          const struct lunar_value* values, struct ln_attempts* attempts, int uses_last) {
+  struct lunar* db = table->db;
+  int error;
+  do {
+    if (uses_last) db->reclaiming = 1;
+    error = change(table, key, column, values);
+    if (uses_last) db->reclaiming = 0;
+  } while (ln_retry(db, &error, attempts));
+  return error;
+}
+
+#if LUNAR_WITH_RING
+enum { RING_BLOCKS_MAX = 16 }; /* that the oldest rows of a ring free for one insertion */
+
+static int remove_oldest_row(const struct lunar_table* table, struct lunar_frame* meta) {
+  struct ln_place oldest;
+  LN_TRY(ln_ring_oldest(table->db, meta, &oldest));
+  return remove_at(table, meta, oldest);
+}
+
+/* The oldest rows of a ring go, each in an operation of its own, until one of its blocks is free. The last block of a
+ * table stays until a truncation. */
+static int free_oldest_block(const struct lunar_table* table) {
+  struct lunar* db = table->db;
+  const uint32_t releases = db->releases;
+  while (db->releases == releases) {
+    struct lunar_frame* meta;
+    LN_TRY(begin_change(table, &meta));
+    const uint32_t first = ln_get32(meta->bytes + LN_META_FIRST), last = ln_get32(meta->bytes + LN_META_LAST);
+    int error = first != last ? remove_oldest_row(table, meta) : 0;
+    ln_put(meta);
+    if (first == LN_NONE) return 0; /* an insertion has emptied the ring before */
+    if (first == last) error = LUNAR_WITH_TRUNCATE ? ln_truncate(db, table->number) : LUNAR_E_FULL;
+    error = ln_undo_change(db, error);
+    ln_operation_begins(db);
+    LN_TRY(error);
+  }
+  return ln_checkpoint(db);
+}
+
+/* A ring goes on as long as it has a block on a full device. Where the ring's block was alone in its chunk, it is now
+ * the last free one. */
+static LN_APART int insert_when_full(const struct lunar_table* table, const struct lunar_value* values,
+                                     struct ln_attempts* attempts) {
+  int error = LUNAR_E_FULL;
+  for (uint32_t i = 0; i < RING_BLOCKS_MAX && error == LUNAR_E_FULL && table->db->state == LN_READY; i++) {
+    error = free_oldest_block(table);
+    if (!error) error = change_retried(table, NULL, 0, values, attempts, 1);
+  }
+  return error;
+}
+#else
+#define insert_when_full(table, values, attempts) LUNAR_E_FULL
+#endif
+
 static int change_and_finish(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                              const struct lunar_value* values) {
   struct lunar* db = table->db;
@@ -157,10 +218,9 @@ static int change_and_finish(const struct lunar_table* table, const struct lunar
   const uint32_t bytes = values->type >= LUNAR_TEXT ? values->bytes : 8;
   int error = ln_reclaim_some(table, key ? bytes : ln_row_bytes(table, values));
   struct ln_attempts attempts = {.freed = db->freed};
-  if (!error) {
-    do error = change(table, key, column, values);
-    while (ln_retry(db, &error, &attempts));
-  }
+  if (!error) error = change_retried(table, key, column, values, &attempts, 0);
+  if (error == LUNAR_E_FULL && !key && table->ring && db->state == LN_READY)
+    error = insert_when_full(table, values, &attempts);
 #if LUNAR_WITH_REPAIR
   if (!key && table->ring && db->state == LN_READY) error = repaired(table, values, error);
 #endif

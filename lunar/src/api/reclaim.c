@@ -78,8 +78,7 @@ static int move_one(const struct lunar_table* table, enum urgency urgency, uint3
   db->reclaiming = 0;
   ln_put(meta);
   error = ln_undo_change(db, error);
-  db->allocated_count = 0; /* from here on as at the beginning of an operation */
-  db->no_way_back = 0;
+  ln_operation_begins(db);
   return error;
 }
 

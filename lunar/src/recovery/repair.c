@@ -344,7 +344,9 @@ static int repair_once(struct repair* r) {
   LN_TREES_CHANGE(db);
   ln_cache_forget_all(db);
   ln_put(meta);
-  return ln_undo_change(db, error);
+  const int undone = ln_undo_change(db, error);
+  ln_operation_begins(db); /* an insertion may follow */
+  return undone;
 }
 
 /* Removes the oldest rows of a ring whose chain is mended. */

@@ -603,17 +603,22 @@ static int mend_slot(struct lunar* db, struct ln_place place, uint32_t slots, ui
   return 1;
 }
 
-/* Where the next row would begin in a sector that cannot be read, the last room takes the rest of it. */
-static int mend_tail(struct lunar* db, uint32_t ref, struct mended* m) {
+/* No row comes to a sector that cannot be read: what is in front of the last of these is part of the last room. */
+static int mend_tail(struct lunar* db, uint32_t ref, uint32_t sectors, struct mended* m) {
   LN_FIELDS(head, LN_ROW_HEADER);
-  const uint32_t size = sector_bytes(db), rest = size - m->tail % size;
-  if (rest == size) return 0;
-  const int readable = ln_can_be_read(db, ref + m->tail / size, 1);
-  if (readable) return readable < 0 ? readable : 0;
+  const uint32_t size = sector_bytes(db);
+  uint32_t tail = m->tail;
+  for (uint32_t at = tail / size; at < sectors; at++) {
+    const int readable = ln_can_be_read(db, ref + at, 1);
+    if (readable < 0) return readable;
+    if (!readable) tail = (at + 1) * size;
+  }
+  const uint32_t rest = (tail - m->tail) / 4;
+  if (!rest) return 0;
   LN_TRY(ln_read_bytes(db, ref, m->last, head, sizeof head));
-  ln_put16(head + 2, ln_get16(head + 2) + rest / 4);
-  m->tail += rest;
-  m->dead += rest / 4;
+  ln_put16(head + 2, ln_get16(head + 2) + rest);
+  m->tail = tail;
+  m->dead += rest;
   return ln_write_bytes(db, ref, m->last, head, sizeof head, 0);
 }
 
@@ -648,7 +653,10 @@ int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint
   }
   if (mended.live == 0) return 0;
   LN_TRY(ln_make_room(db, 1));
-  LN_TRY(mend_tail(db, ref, &mended));
+  LN_TRY(ln_block_header(db, ref, &frame));
+  const uint32_t sectors = block_sectors(db, frame->bytes);
+  ln_put(frame);
+  LN_TRY(mend_tail(db, ref, sectors, &mended));
   LN_TRY(ln_block_header(db, ref, &frame));
   uint8_t *header = frame->bytes, *m = meta->bytes;
   ln_put16(header + LN_BLOCK_SLOTS, mended.slots);
@@ -661,7 +669,7 @@ int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint
   ln_put32(header + LN_BLOCK_REUSE, LN_NONE);
   ln_put32(header + LN_BLOCK_REUSE_BACK, LN_NONE);
   ln_dirty(db, frame);
-  const uint32_t list = list_of(db, meta, header), sectors = block_sectors(db, header);
+  const uint32_t list = list_of(db, meta, header);
   ln_put(frame);
   ln_put64(m + LN_META_ROWS, ln_get64(m + LN_META_ROWS) + mended.live);
   ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) + sectors);

@@ -32,7 +32,7 @@ static int oldest_is(struct lunar* db, uint32_t ref, uint32_t slot) {
 }
 
 /* The first slot of the first block that has a row. */
-static int oldest_row(struct lunar* db, struct lunar_frame* meta, struct ln_place* place) {
+int ln_ring_oldest(struct lunar* db, struct lunar_frame* meta, struct ln_place* place) {
   LUNAR_ASSERT(place);
   uint32_t ref = ln_get32(meta->bytes + LN_META_FIRST), slot, next;
   for (uint32_t steps = 0; ref != LN_NONE && steps < db->config->sector_count; steps++, ref = next) {
@@ -77,7 +77,7 @@ static uint32_t evictions_max(const struct lunar_frame* meta) {
 static int evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest) {
   struct ln_place oldest;
   for (uint32_t i = 0; i < evictions_max(meta); i++) {
-    LN_TRY(oldest_row(table->db, meta, &oldest));
+    LN_TRY(ln_ring_oldest(table->db, meta, &oldest));
     const int goes = too_old(table, meta, newest, oldest);
     if (goes <= 0) return goes;
     LN_TRY(ln_row_remove(table, meta, oldest));
@@ -109,7 +109,7 @@ int ln_ring_trim(const struct lunar_table* table) {
 int ln_ring_drop_oldest(struct lunar* db, struct lunar_frame* meta) {
   struct ln_place oldest;
   LN_TRY(ln_make_room(db, 1));
-  LN_TRY(oldest_row(db, meta, &oldest));
+  LN_TRY(ln_ring_oldest(db, meta, &oldest));
   return ln_row_drop(db, meta, oldest);
 }
 #endif

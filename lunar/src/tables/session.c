@@ -35,8 +35,7 @@ static void check_invariants(struct lunar* db) {
 int ln_lock(struct lunar* db) {
   if (!db || !db->config) return LUNAR_E_INVALID;
   if (db->config->lock) db->config->lock(db->config);
-  db->allocated_count = 0;
-  db->no_way_back = 0;
+  ln_operation_begins(db);
   db->changing = 0;
   db->many_pages = 0;
   ln_buffer_operation(db);

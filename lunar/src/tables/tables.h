@@ -9,6 +9,11 @@ int ln_enter(struct lunar* db);
 int ln_lock(struct lunar* db);             /* its error comes with the lock, where there is a configuration */
 int ln_enter_for_commit(struct lunar* db); /* ln_enter, also when the transaction is lost */
 int ln_leave(struct lunar* db, int error);
+/* One call may have several operations: blocks that the last one took are not named by the record of the next one. */
+static inline void ln_operation_begins(struct lunar* db) {
+  db->allocated_count = 0;
+  db->no_way_back = 0;
+}
 
 /* tables.c: names. */
 int ln_name_is_sound(const char* name);
@@ -99,6 +104,7 @@ int ln_mark_damaged(struct lunar* db, struct lunar_frame* meta, uint16_t number,
 
 /* ring.c: what an insertion of the row with that key makes go. */
 #if LUNAR_WITH_RING
+int ln_ring_oldest(struct lunar* db, struct lunar_frame* meta, struct ln_place* place);
 int ln_ring_evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest);
 int ln_ring_trim(const struct lunar_table* table); /* after a repair: what its limit does not allow goes */
 int ln_ring_drop_oldest(struct lunar* db, struct lunar_frame* meta); /* without its entries in indexes */
