@@ -207,7 +207,8 @@ enum lunar_index {
 };
 
 /* The limit of a ring table. An insertion removes the oldest rows that exceed it: at most four (two where the table has
- * secondary indexes), the others at the next insertion. A row that an update makes longer may count as new.
+ * secondary indexes), the others at the next insertion. An update makes its row the newest one if the value changes its
+ * length, or has about 4 KB or more.
  *
  * On a full device, an insertion outside a transaction removes the oldest rows until one of the table's blocks is free,
  * and repeats this up to 16 times if the row still does not fit. A table with one block loses all of its rows. Each of
@@ -666,7 +667,8 @@ struct lunar_losses {
  * twice, and once for each index, and the first sector of each block in use. Blocks that no table has any more are free
  * afterwards, but for those with an unreadable sector, which are never used again. After an error or a power cut
  * in it every call with the table returns E_CORRUPT, until it is repaired again; losses then lacks what had gone
- * before.
+ * before. If reads failed for a while only, some sound blocks may stay allocated: lunar_check then returns E_CORRUPT (a
+ * block in use is used by nothing), and another repair frees them.
  *
  * Insertions into ring tables, and lunar_table_open after a mount that met damage, do this by themselves, so that a
  * logger goes on; the call then takes as long.

@@ -122,8 +122,10 @@ static LN_APART int room_for(const struct lunar_table* table, uint32_t ref, uint
   LN_TRY(ln_block_room(db, ref, table->number, slot, tail, &end));
   if (!direct) return *tail + LN_ROW_HEADER + padded <= end ? 0 : LUNAR_E_FULL;
   const uint32_t most = LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * LN_ALLOCATED(db) + 8 + LN_ROW_HEADER + padded;
-  if (!extent_of(db, ref)) /* it was open before, or has had small rows only */
+  if (!extent_of(db, ref)) { /* it was open before, or has had small rows only */
+    LUNAR_ASSERT(db->allocated_count == 0);
     LN_TRY(log_block(table, ref, *tail, end, row_bytes, 1));
+  }
   const uint32_t at = extent_of(db, ref)->sector;
   const uint32_t open = db->stage_used && db->stage_sector == at ? (db->stage_used + size - 1) / size : 0;
   return (at + open - ref) * size + most <= end ? 0 : LUNAR_E_FULL;
