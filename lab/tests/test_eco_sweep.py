@@ -285,6 +285,33 @@ def test_points_that_were_simulated_stay_when_one_fails(folder: Path, executor: 
     assert 2 <= kept < 2 * len(sweep.points)
 
 
+def test_an_interrupt_between_a_start_and_its_future_ends_both_simulators(folder: Path) -> None:
+    simulator = folder / "eco-sim"
+    simulator.write_text(f"#!/bin/sh\necho $$ >> {folder}/pids\nexec sleep 600\n")
+    simulator.chmod(0o755)
+
+    class Interrupted(sweeps.ThreadPoolExecutor):
+        calls = 0
+
+        def submit(self, *arguments: Any, **named: Any) -> Any:
+            future = super().submit(*arguments, **named)
+            self.calls += 1
+            if self.calls < 2:
+                return future
+            while len(started()) < 2:
+                time.sleep(0.05)
+            raise KeyboardInterrupt
+
+    def started() -> list[str]:
+        return (folder / "pids").read_text().split() if (folder / "pids").exists() else []
+
+    sweep = sweeps.read_sweep(folder / "sweep.toml")
+    results = sweeps.Results(folder / "points.jsonl")
+    with pytest.raises(KeyboardInterrupt), Interrupted(2) as executor:
+        sweeps.run(sweep, results, executor, str(simulator), lambda: None)
+    assert [pid for pid in started() if Path("/proc", pid).exists()] == []
+
+
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_sweep_ends_its_simulators(folder: Path, stop: signal.Signals) -> None:
     """The signal goes to the command alone, as from a service manager."""

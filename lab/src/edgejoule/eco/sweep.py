@@ -31,9 +31,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -280,15 +281,19 @@ def run(sweep: Sweep, results: Results, executor: Executor, program: str, on_poi
         for future in futures:
             future.cancel()
         if isinstance(executor, ThreadPoolExecutor):
-            _end_simulators(futures)
+            _end_simulators(executor)
         raise
 
 
-def _end_simulators(futures: Iterable[Future[list[Row]]]) -> None:
-    """End this process's simulators, those included that a thread is about to start."""
-    while wait(futures, timeout=0.05).not_done:
+def _end_simulators(executor: ThreadPoolExecutor) -> None:
+    """End this process's simulators, those included that a thread is about to start, also without a future here."""
+    executor.shutdown(wait=False, cancel_futures=True)
+    threads_end = threading.Thread(target=executor.shutdown)
+    threads_end.start()
+    while threads_end.is_alive():
         for process in list(_running):
             process.terminate()
+        threads_end.join(timeout=0.05)
 
 
 def find_program(given: Path | None) -> str:
