@@ -211,8 +211,9 @@ enum lunar_index {
  * length, or has about 4 KB or more.
  *
  * On a full device, an insertion outside a transaction removes the oldest rows until one of the table's blocks is free,
- * and repeats this up to 16 times if the row still does not fit. A table with one block loses all of its rows. Each of
- * these rows is removed by an operation of its own: they stay removed when the insertion fails or the power does. */
+ * and repeats this up to 16 times if the row still does not fit. A table with one block loses all of its rows, unless
+ * the new row is larger than this block (E_FULL). Each of these rows is removed by an operation of its own: they stay
+ * removed when the insertion fails or the power does. */
 enum lunar_ring {
   LUNAR_RING_NONE = 0,
   LUNAR_RING_ROWS = 1,  /* ring_limit rows */
@@ -426,7 +427,8 @@ LUNAR_MUST_CHECK int lunar_format(const struct lunar_config* config);
  *
  * E_NO_VOLUME (both copies of the volume's head are overwritten), E_VERSION (see lunar_refused_version), E_CORRUPT (the
  * head or the log is damaged, see skip_unreadable), E_INVALID (also: the volume has sectors of the other size),
- * E_BUFFER, E_DEVICE (sector_count is less than the volume's), E_UNCLEAN, E_IO. */
+ * E_BUFFER, E_DEVICE (sector_count is less than the volume's), E_UNCLEAN, E_IO (with skip_unreadable also after reads
+ * that failed only for a while: mount again). */
 LUNAR_MUST_CHECK int lunar_mount(struct lunar* db, const struct lunar_config* config);
 /* For removable cards: call it when the card may have been changed, as after an interrupt of the card-detect switch. It
  * reads one sector. 0: it is the volume that was mounted. E_OTHER_VOLUME: it is another one, or none; nothing was
@@ -456,9 +458,10 @@ LUNAR_MUST_CHECK int lunar_table_list(struct lunar* db, uint16_t* number, char n
 LUNAR_MUST_CHECK int lunar_table_schema(struct lunar_table* table, struct lunar_schema* schema);
 
 /* Inserts a row. values: one per column. A stored row has 2 bytes, the bytes of its numbers, for each TEXT and BLOB 2
- * and its bytes, and its checksum if the table has them. It must fit into one block, less some 600 bytes (64 KiB:
- * 64,916 bytes of TEXT and an integer). E_EXISTS, E_INVALID (type, range, NULL), E_TOO_LARGE, E_FULL, E_INDEX_FULL
- * (also of lunar_update and lunar_index_create, where a secondary tree cannot take a key), E_TXN_FULL, E_NO_TABLE. */
+ * and its bytes, and its checksum if the table has them. It must fit into one block, less a sector and some 100 bytes
+ * (64 KiB, sectors of 512 bytes: 64,916 bytes of TEXT and an integer). E_EXISTS, E_INVALID (type, range, NULL),
+ * E_TOO_LARGE, E_FULL, E_INDEX_FULL (also of lunar_update and lunar_index_create, where a secondary tree cannot take a
+ * key), E_TXN_FULL, E_NO_TABLE. */
 LUNAR_MUST_CHECK int lunar_insert(struct lunar_table* table, const struct lunar_value* values);
 /* Reads a row into row (row_bytes; E_BUFFER if it is too small). values: one per column; their TEXT and BLOB point into
  * row. E_NOT_FOUND, E_INVALID (the key's type, or an integer that its column cannot have), E_TOO_LARGE (a key that a

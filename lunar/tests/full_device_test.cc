@@ -349,7 +349,7 @@ TEST(Update, of_equal_length_may_be_larger_than_a_unit_of_the_log) {
 TEST(Ring, goes_on_beside_a_table_that_fills_the_device) {
   const auto seed = test_seed();
   const std::uint64_t step = one_in(3);
-  int smaller = 0, cut_off = 0;
+  int smaller = 0, cut_off = 0, too_large = 0;
   for (std::uint64_t life = 0; life < 60; life += step) {
     SCOPED_TRACE("life " + std::to_string(life));
     FullVolume volume(1000 + static_cast<std::uint32_t>(life * 977 % 5000), seed + life);
@@ -393,11 +393,52 @@ TEST(Ring, goes_on_beside_a_table_that_fills_the_device) {
       ++cut_off;
     }
     smaller += least < before ? 1 : 0;
+    for (int i = 0; i < 8; ++i) {  // a small last block has no room for these rows
+      const int error = volume.insert(0, ++last, 2000 + random() % 20000);
+      ASSERT_TRUE(error == 0 || error == LUNAR_E_FULL || error == LUNAR_E_TOO_LARGE) << error;
+      EXPECT_GT(volume.rows(0), 0U);
+      too_large += error == LUNAR_E_FULL ? 1 : 0;
+    }
     EXPECT_EQ(volume.rows(1), others);
     EXPECT_EQ(volume.check(), "");
   }
   EXPECT_GT(smaller, 3);
+  EXPECT_TRUE(step > 1 || too_large > 0);
   EXPECT_GT(cut_off, 100);
+}
+
+// Rows of the other table would move to the blocks that the ring gives up, and these may be larger than its next one.
+TEST(Ring, goes_on_while_rows_of_the_other_table_go_and_come) {
+  const auto seed = test_seed();
+  const std::uint64_t step = one_in(4);
+  for (std::uint64_t life = 0; life < 24; life += step) {
+    SCOPED_TRACE("life " + std::to_string(life));
+    FullVolume volume(2000 + static_cast<std::uint32_t>(life * 977 % 3000), seed + life);
+    auto& random = volume.random;
+    volume.create(0, {LUNAR_INDEX_TREE, static_cast<int>(random() % 2), false, 0}, LUNAR_RING_ROWS,
+                  20 + random() % 500);
+    volume.create(1, {LUNAR_INDEX_TREE, 0, false, 0});
+    const std::size_t bytes = 10 + random() % 80, of_others = life % 2 == 0 ? 60 : 3000;
+    std::int64_t last = 0;
+    while (last < 600) ASSERT_EQ(volume.insert(0, ++last, random() % bytes), 0);
+    ASSERT_EQ(volume.fill(1, of_others), LUNAR_E_FULL);
+    const int each = 5 + static_cast<int>(random() % 80);
+    for (int i = 1; i <= 500; ++i) {
+      ASSERT_EQ(volume.insert(0, ++last, random() % bytes), 0) << "insertion " << i;
+      if (i % each != 0) continue;
+      for (const std::int64_t key : volume.keys(1)) {
+        const auto value = integer(key);
+        if (random() % 64 == 0) {
+          ASSERT_EQ(lunar_remove(&volume.tables[1], &value), 0);
+        }
+      }
+      ASSERT_EQ(volume.fill(1, of_others), LUNAR_E_FULL);
+    }
+    const auto keys = volume.keys(0);
+    for (std::size_t k = 0; k < keys.size(); ++k)
+      ASSERT_EQ(keys[k], last - static_cast<std::int64_t>(keys.size() - 1 - k));
+    EXPECT_EQ(volume.check(), "");
+  }
 }
 
 // All blocks have one size here, and each chunk has one of them. The ring's only block is full again and again.
@@ -410,7 +451,7 @@ TEST(Ring, of_one_block_empties_it_on_a_full_device) {
     volume.config.class_growth = 1, volume.config.class_bytes_max = 64 * 512;
     ASSERT_EQ(lunar_format(&volume.config), 0);
     ASSERT_EQ(volume.mount(), 0);
-    volume.create(0, {LUNAR_INDEX_TREE, 0, true, 0}, LUNAR_RING_ROWS, 40 + life * 10);
+    volume.create(0, {LUNAR_INDEX_TREE, 0, true, 0}, LUNAR_RING_ROWS, life % 2 == 0 ? 10 : 40 + life * 10);
     volume.create(1, {LUNAR_INDEX_TREE, 0, true, 0});
     std::int64_t last = 0;
     while (last < 100) ASSERT_EQ(volume.insert(0, ++last, volume.random() % 200), 0);
@@ -549,6 +590,48 @@ TEST(DamagedTable, is_emptied_and_dropped_at_once) {
       ASSERT_EQ(volume.insert(0, 1, 10), 0);
       EXPECT_EQ(volume.keys(1).size(), 300U);
     }
+}
+
+// Reads fail for a while, and then again none: no sector is damaged.
+TEST(Mount, after_reads_that_failed_for_a_while_returns_an_error_or_has_every_row) {
+  const auto seed = test_seed();
+  const std::uint64_t step = one_in(4);
+  int errors = 0, calls = 0;
+  for (std::uint64_t life = 0; life < 12; life += step) {
+    FullVolume volume(2000, seed + life);
+    volume.config.skip_unreadable = 1;
+    volume.create(0, {static_cast<lunar_index>(life % 2), 0, true, 0});
+    const std::int64_t rows = 40 + static_cast<std::int64_t>(volume.random() % 80);
+    const std::size_t bytes = life % 3 == 0 ? 1000 : 200;
+    for (std::int64_t key = 0; key < rows; ++key) ASSERT_EQ(volume.insert(0, key, bytes), 0);
+    volume.cut(seed + life);
+    volume.save();
+    bool fails = true;
+    for (std::uint64_t call = 1; fails && call < 2000; ++call) {
+      SCOPED_TRACE("life " + std::to_string(life) + ", call " + std::to_string(call));
+      volume.restore();
+      volume.device.fail_at = call, volume.device.fail_until = call + 1 + life % 2;
+      int error = volume.mount();
+      fails = volume.device.calls >= call;
+      ++calls;
+      emubd_reset(&volume.device);
+      if (error != 0) {
+        ++errors;
+        ASSERT_TRUE(error == LUNAR_E_IO) << error;
+        ASSERT_EQ(volume.mount(), 0);
+      }
+      error = volume.open(0);
+      ASSERT_TRUE(error == 0 || error == LUNAR_E_CORRUPT) << error;
+      std::uint64_t count = 0;
+      if (error == 0) error = volume.readable_rows(0, &count);
+      if (error == LUNAR_E_NOT_FOUND) {
+        ASSERT_EQ(count, static_cast<std::uint64_t>(rows));
+      }
+      EXPECT_EQ(lunar_unmount(&volume.db), 0);
+    }
+  }
+  EXPECT_GT(calls, 200);
+  EXPECT_GT(errors, 20);
 }
 
 }  // namespace

@@ -64,12 +64,18 @@ lunar_mutant_of(FullDevice what_a_repair_took_belongs_to_the_insertion recovery/
 lunar_mutant_of(FullDevice rows_come_to_unreadable_sectors space/blocks.c "if (!readable) tail = (at + 1) * size;"
   "if (!readable && at == m->tail / size) tail = (at + 1) * size;" --gtest_filter=DamagedTable.*)
 lunar_mutant_of(FullDevice rings_wait_for_others_to_make_room api/operations.c
-  "error = insert_when_full(table, values, &attempts);" "error = LUNAR_E_FULL;" --gtest_filter=Ring.*)
+  "error = insert_when_full(table, values);" "error = LUNAR_E_FULL;" --gtest_filter=Ring.*)
 lunar_mutant_of(FullDevice rings_keep_their_last_block api/operations.c
-  "LUNAR_WITH_TRUNCATE ? ln_truncate(db, table->number) : LUNAR_E_FULL" "LUNAR_E_FULL" --gtest_filter=Ring.*)
+  "LUNAR_WITH_TRUNCATE && fit ?" "0 && fit ?" --gtest_filter=Ring.*)
+lunar_mutant_of(FullDevice rings_are_emptied_in_vain api/operations.c "LUNAR_WITH_TRUNCATE && fit ?"
+  "LUNAR_WITH_TRUNCATE ?" --gtest_filter=Ring.*)
 lunar_mutant_of(FullDevice rings_leave_the_last_free_chunk api/operations.c
-  "change_retried(table, NULL, 0, values, attempts, 1)" "change_retried(table, NULL, 0, values, attempts, 0)"
+  "db->reclaiming = 1;" ""
   --gtest_filter=Ring.*)
+lunar_mutant_of(FullDevice rings_have_small_blocks rows/place.c "!LUNAR_WITH_RING || !table->ring" "1"
+  --gtest_filter=Ring.*)
+lunar_mutant_of(FullDevice sectors_that_failed_for_a_while_end_the_log device/device.c
+  "db->redoing |= LN_MISSED;" "(void)0;" --gtest_filter=Mount.*)
 lunar_mutant_of(FullDevice damage_met_by_a_truncation_ends_it api/definitions.c "LN_TRY(ln_empty(db, number));"
   "return error;" --gtest_filter=DamagedTable.*)
 lunar_mutant_of(FullDevice patches_are_of_any_length api/operations.c

@@ -154,19 +154,6 @@ static LN_APART int change(const struct lunar_table* table, const struct lunar_v
   return key ? update(table, key, column, values) : insert(table, values);
 }
 
-/* uses_last: it may take the last free chunk. */
-static int change_retried(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
-                          const struct lunar_value* values, struct ln_attempts* attempts, int uses_last) {
-  struct lunar* db = table->db;
-  int error;
-  do {
-    if (uses_last) db->reclaiming = 1;
-    error = change(table, key, column, values);
-    if (uses_last) db->reclaiming = 0;
-  } while (ln_retry(db, &error, attempts));
-  return error;
-}
-
 #if LUNAR_WITH_RING
 enum { RING_BLOCKS_MAX = 16 }; /* that the oldest rows of a ring free for one insertion */
 
@@ -176,9 +163,21 @@ static int remove_oldest_row(const struct lunar_table* table, struct lunar_frame
   return remove_at(table, meta, oldest);
 }
 
-/* The oldest rows of a ring go, each in an operation of its own, until one of its blocks is free. The last block of a
- * table stays until a truncation. */
-static int free_oldest_block(const struct lunar_table* table) {
+/* The last block of a table stays until a truncation, which is in vain where the new row does not fit into it. */
+static int empty_last_block(const struct lunar_table* table, uint32_t row_bytes, uint32_t ref) {
+  struct lunar* db = table->db;
+  struct lunar_frame* meta;
+  uint32_t slot, tail, end;
+  const int error = ln_block_room(db, ref, table->number, &slot, &tail, &end);
+  if (error && error != LUNAR_E_FULL) return error; /* it has no free slot */
+  LN_TRY(ln_table_meta(table, &meta));
+  const uint32_t fit = ln_block_rows(db, meta->bytes, end, row_bytes);
+  ln_put(meta);
+  return LUNAR_WITH_TRUNCATE && fit ? ln_truncate(db, table->number) : LUNAR_E_FULL;
+}
+
+/* The oldest rows of a ring go, each in an operation of its own, until one of its blocks is free. */
+static int free_oldest_block(const struct lunar_table* table, uint32_t row_bytes) {
   struct lunar* db = table->db;
   const uint32_t releases = db->releases;
   while (db->releases == releases) {
@@ -188,7 +187,7 @@ static int free_oldest_block(const struct lunar_table* table) {
     int error = first != last ? remove_oldest_row(table, meta) : 0;
     ln_put(meta);
     if (first == LN_NONE) return 0; /* an insertion has emptied the ring before */
-    if (first == last) error = LUNAR_WITH_TRUNCATE ? ln_truncate(db, table->number) : LUNAR_E_FULL;
+    if (first == last) error = empty_last_block(table, row_bytes, last);
     error = ln_undo_change(db, error);
     ln_operation_begins(db);
     LN_TRY(error);
@@ -196,19 +195,23 @@ static int free_oldest_block(const struct lunar_table* table) {
   return ln_checkpoint(db);
 }
 
-/* A ring goes on as long as it has a block on a full device. Where the ring's block was alone in its chunk, it is now
- * the last free one. */
-static LN_APART int insert_when_full(const struct lunar_table* table, const struct lunar_value* values,
-                                     struct ln_attempts* attempts) {
+/* A ring goes on as long as it has a block on a full device. What it frees is its own, so no row of another table moves
+ * there meanwhile; and if that is the last free chunk, the ring had it before. */
+static LN_APART int insert_when_full(const struct lunar_table* table, const struct lunar_value* values) {
+  struct lunar* db = table->db;
+  const uint32_t row_bytes = ln_row_bytes(table, values) + ln_row_sum_bytes(table);
   int error = LUNAR_E_FULL;
-  for (uint32_t i = 0; i < RING_BLOCKS_MAX && error == LUNAR_E_FULL && table->db->state == LN_READY; i++) {
-    error = free_oldest_block(table);
-    if (!error) error = change_retried(table, NULL, 0, values, attempts, 1);
+  for (uint32_t i = 0; error == LUNAR_E_FULL && i < RING_BLOCKS_MAX && db->state == LN_READY; i++) {
+    LN_TRY(free_oldest_block(table, row_bytes));
+    db->reclaiming = 1;
+    error = insert(table, values);
+    db->reclaiming = 0;
+    error = ln_undo_change(db, error);
   }
   return error;
 }
 #else
-#define insert_when_full(table, values, attempts) LUNAR_E_FULL
+#define insert_when_full(table, values) LUNAR_E_FULL
 #endif
 
 static int change_and_finish(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
@@ -218,9 +221,11 @@ static int change_and_finish(const struct lunar_table* table, const struct lunar
   const uint32_t bytes = values->type >= LUNAR_TEXT ? values->bytes : 8;
   int error = ln_reclaim_some(table, key ? bytes : ln_row_bytes(table, values));
   struct ln_attempts attempts = {.freed = db->freed};
-  if (!error) error = change_retried(table, key, column, values, &attempts, 0);
-  if (error == LUNAR_E_FULL && !key && table->ring && db->state == LN_READY)
-    error = insert_when_full(table, values, &attempts);
+  if (!error) {
+    do error = change(table, key, column, values);
+    while (ln_retry(db, &error, &attempts));
+  }
+  if (error == LUNAR_E_FULL && !key && table->ring && db->state == LN_READY) error = insert_when_full(table, values);
 #if LUNAR_WITH_REPAIR
   if (!key && table->ring && db->state == LN_READY) error = repaired(table, values, error);
 #endif

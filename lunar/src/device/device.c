@@ -38,10 +38,15 @@ int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count
   const struct lunar_config* c = db->config;
   int error, again = 0;
 #if LUNAR_WITH_REPAIR
+  const uint32_t before = db->failed_sector;
   again = db->building || db->redoing & LN_SKIPPING; /* what cannot be read is lost: it is read twice */
 #endif
   do error = answered(db, c->read(c, sector, data, count), LUNAR_REQUEST_READ, sector);
   while (error == LUNAR_E_IO && again--);
+#if LUNAR_WITH_REPAIR
+  if (error == LUNAR_E_IO && count == 1 && db->redoing & LN_SKIPPING) db->redoing |= LN_MISSED;
+  if (db->redoing & LN_SKIPPING && (!error || count > 1)) db->failed_sector = before; /* each is read alone then */
+#endif
   return error;
 }
 

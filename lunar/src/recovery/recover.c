@@ -535,8 +535,17 @@ static int is_lost(struct lunar* db, uint32_t images_at) {
   const int there = skipping(db, begin_at(db, images_at, &series, &group, 0));
   return there < 0 ? there : !there;
 }
+
+/* E_IO instead of success or E_CORRUPT: a sector that could not be read can be read now. So it is not damaged, and the
+ * log may go on behind what seemed to be its end. A write to the log may make a damaged sector readable, so success is
+ * checked before the first one. */
+static int missed(struct lunar* db, int error) {
+  if ((error && error != LUNAR_E_CORRUPT) || !(db->redoing & LN_MISSED)) return error;
+  return ln_can_be_read(db, db->failed_sector, 1) ? LUNAR_E_IO : error;
+}
 #else
 #define is_lost(db, images_at) 0
+#define missed(db, error) (error)
 #define ln_mark_all(db) 0
 #define ln_reconcile(db) 0
 #define ln_free_unowned(db) 0
@@ -564,7 +573,7 @@ static LN_APART int go_back(struct lunar* db, struct state* found) {
   ln_forget_all(db);
   db->checkpoint_at = found->base;
   db->before_last = LN_NONE;
-  LN_TRY(replay(db, 0));
+  LN_TRY(missed(db, replay(db, 0)));
   return forget_torn(db, &end, found);
 }
 
@@ -581,7 +590,8 @@ int ln_recover(struct lunar* db) {
   ln_forget_all(db);
   db->unsynced = 1; /* data that was read may be in the device's cache only, and pages are written because of it */
   LN_TRY(ln_device_sync(db));
-  LN_TRY(go_back(db, &found));
+  int error = go_back(db, &found);
+  LN_TRY(error == LUNAR_E_CORRUPT ? missed(db, error) : error);
   /* Mode none begins with what was kept for another mode: until it is at hand as a whole, it is kept. */
   if (!(found.flags & LN_UNLOGGED) && db->mode == LUNAR_MODE_NONE) db->mode = LUNAR_MODE_FULL;
   /* From here on what follows the last committed group is not needed: however often recovery itself is cut off, it
@@ -591,7 +601,8 @@ int ln_recover(struct lunar* db) {
    * leave some groups of it, and this one must write the very same ones. */
   ln_forget_all(db);
   if (db->redoing & LN_STALE) LN_TRY(ln_mark_all(db));
-  LN_TRY(replay(db, 1));
+  error = replay(db, 1);
+  LN_TRY(error == LUNAR_E_CORRUPT ? missed(db, error) : error);
   if (db->redoing & LN_STALE) {
     LN_TRY(ln_reconcile(db));
     LN_TRY(ln_free_unowned(db));

@@ -102,10 +102,20 @@ static LN_APART int new_block(const struct lunar_table* table, struct lunar_fram
   db->allocated_count = 0;
   LN_TRY(ln_ensure_clean(db, 3));
   LN_TRY(ln_block_class(db, meta->bytes, row_bytes, &class, &least));
-  do {
+  const uint8_t most = class;
+  for (int larger = 0;;) {
     rows = ln_block_rows(db, meta->bytes, ln_class_sectors(db, class) * db->config->sector_bytes, row_bytes);
     error = ln_block_add(db, meta, table->number, class, rows, &ref);
-  } while (error == LUNAR_E_FULL && !db->freed && class -- > least); /* what is freed, a checkpoint makes available */
+    if (error != LUNAR_E_FULL || db->freed) break; /* what is freed, a checkpoint makes available */
+    if (!larger && class > least) {
+      class -= 1;
+      continue;
+    }
+    if (!LUNAR_WITH_RING || !table->ring) break;
+    class = (uint8_t)(1 + (larger ? class : most)); /* a ring that emptied itself for the row had a larger block */
+    larger = 1;
+    if (class == db->geometry.class_count) break;
+  }
   LN_TRY(error);
   LN_TRY(ln_block_room(db, ref, table->number, &slot, &tail, &end));
   return log_block(table, ref, tail, end, rows, direct);
