@@ -69,9 +69,6 @@ lunar_mutant_of(FullDevice rings_keep_their_last_block api/operations.c
   "LUNAR_WITH_TRUNCATE && fit ?" "0 && fit ?" --gtest_filter=Ring.*)
 lunar_mutant_of(FullDevice rings_are_emptied_in_vain api/operations.c "LUNAR_WITH_TRUNCATE && fit ?"
   "LUNAR_WITH_TRUNCATE ?" --gtest_filter=Ring.*)
-lunar_mutant_of(FullDevice rings_leave_the_last_free_chunk api/operations.c
-  "db->reclaiming = 1;" ""
-  --gtest_filter=Ring.*)
 lunar_mutant_of(FullDevice rings_have_small_blocks rows/place.c "!LUNAR_WITH_RING || !table->ring" "1"
   --gtest_filter=Ring.*)
 lunar_mutant_of(FullDevice sectors_that_failed_for_a_while_end_the_log device/device.c
