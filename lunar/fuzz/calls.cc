@@ -651,7 +651,10 @@ class Program {
     if (!now_.contains(0)) return;
     lunar_table* table = open(0);
     if (!table) return;
-    require(lunar_insert(table, wrong) == LUNAR_E_INVALID, "a value has its column's type");
+    const int inserted = lunar_insert(table, wrong);  // rows may move before its values are checked
+    const bool is_the_device = (inserted == LUNAR_E_IO || inserted == LUNAR_E_FAILED) && may_fail();
+    require(inserted == LUNAR_E_INVALID || is_the_device, "a value has its column's type");
+    if (is_the_device) return;
     require(lunar_update(table, &wrong[1], 1, &wrong[1]) == LUNAR_E_INVALID, "a key is not updated");
     if (transaction_) {
       const int error = lunar_begin(&db_);
