@@ -212,8 +212,8 @@ enum lunar_index {
  *
  * On a full device, an insertion outside a transaction removes the oldest rows until one of the table's blocks is free,
  * and repeats this up to 16 times if the row still does not fit. A table with one block loses all of its rows, unless
- * the new row is larger than this block (E_FULL). Each of these rows is removed by an operation of its own: they stay
- * removed when the insertion fails or the power does. */
+ * the new row is larger than this block (E_FULL). The rows are removed one by one, and stay removed even if the
+ * insertion fails or a power cut ends it. */
 enum lunar_ring {
   LUNAR_RING_NONE = 0,
   LUNAR_RING_ROWS = 1,  /* ring_limit rows */

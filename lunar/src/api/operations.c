@@ -176,7 +176,7 @@ static int empty_last_block(const struct lunar_table* table, uint32_t row_bytes,
   return LUNAR_WITH_TRUNCATE && fit ? ln_truncate(db, table->number) : LUNAR_E_FULL;
 }
 
-/* The oldest rows of a ring go, each in an operation of its own, until one of its blocks is free. */
+/* Removes the oldest rows of a ring, one operation for each row, until one of its blocks is free. */
 static int free_oldest_block(const struct lunar_table* table, uint32_t row_bytes) {
   struct lunar* db = table->db;
   const uint32_t releases = db->releases;
