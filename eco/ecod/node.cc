@@ -121,12 +121,17 @@ proto::ServerState Node::own_state(const Telemetry& telemetry) {
   set_models(*state.mutable_residual(), residual_);
   set_models(*state.mutable_overhead(), overhead_);
   state.set_beat(++beat_);
+  set_settings_in_force(state);
+  state.set_epoch(epoch_);
+  return state;
+}
+
+// The caller holds mutex_.
+void Node::set_settings_in_force(proto::ServerState& state) const {
   state.set_draining(std::ranges::find(settings_.drained(), config_.name) != settings_.drained().end());
   state.set_settings_revision(settings_.revision());
   state.set_local_only(settings_.local_only() || local_only_here_);
   state.set_local_only_here(local_only_here_);
-  state.set_epoch(epoch_);
-  return state;
 }
 
 void Node::beat(const Telemetry& telemetry) {
@@ -671,6 +676,8 @@ proto::FederationView Node::view() {
       if (line.state().has_left_s()) line.set_why_not(fmt::format("left {:.0f} s ago", line.state().left_s()));
       line.set_takes_jobs(servers[i].takes_jobs(now.policy.busy_max));
       const std::scoped_lock lock(mutex_);
+      // The last beat may be older than a kill: a beat waits while NATS does not answer.
+      if (servers[i].name == config_.name) set_settings_in_force(*line.mutable_state());
       const double left_s = backoff_.left_s(servers[i].name, now_s_());
       if (!line.takes_jobs() || left_s <= 0) continue;
       line.set_takes_jobs(false);

@@ -102,6 +102,7 @@ class Node final : public Member {
   };
 
   [[nodiscard]] proto::ServerState own_state(const Telemetry& telemetry);
+  void set_settings_in_force(proto::ServerState& state) const;
   [[nodiscard]] InForce in_force() const;
   [[nodiscard]] bool master_is_heard() const;
   // Age limit for servers in the last table: without new messages the table ages as a whole.

@@ -326,9 +326,14 @@ TEST_F(NodeTest, of_two_settings_of_one_revision_the_kill_switch_holds) {
 
 TEST_F(NodeTest, a_kill_switch_that_the_others_cannot_hear_holds_here_and_over_a_restart) {
   ASSERT_TRUE(node->heard_table(table(7)));
+  node->beat(telemetry());
   federation.answers = false;
   const auto killed = node->kill(true);
   ASSERT_FALSE(killed);
+  const auto view = node->view();
+  const auto own = std::ranges::find(view.servers(), "home", [](const auto& line) { return line.state().name(); });
+  ASSERT_NE(own, view.servers().end());
+  EXPECT_TRUE(own->state().local_only() && own->state().local_only_here()) << "before the next beat";
   EXPECT_EQ(killed.error(),
             "home compacts for itself now, but the other servers were unreachable: NATS is not connected. Repeat "
             "`ecoctl kill` "
