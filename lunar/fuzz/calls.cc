@@ -264,13 +264,17 @@ class Program {
     return state;
   }
 
-  // No failure while it reads.
-  std::optional<State> read_well() {
+  // Calls without failures.
+  template <class Calls>
+  auto well(Calls calls_of) {
     const auto fail_at = device_.fail_at, calls = device_.calls;
     device_.fail_at = 0;
-    auto state = read();
+    auto result = calls_of();
     device_.fail_at = fail_at, device_.calls = calls;
-    return state;
+    return result;
+  }
+  std::optional<State> read_well() {
+    return well([&] { return read(); });
   }
 
   void verify() {
@@ -342,13 +346,11 @@ class Program {
 
   // What any function says now, while the device works. The first one after a failure may find out about it only now.
   int state_of_handle() {
-    lunar_statistics stat{};
-    const auto fail_at = device_.fail_at, calls = device_.calls;
-    device_.fail_at = 0;
-    int error = lunar_stat(&db_, &stat);
-    if (error == LUNAR_E_IO) error = lunar_stat(&db_, &stat);
-    device_.fail_at = fail_at, device_.calls = calls;
-    return error;
+    return well([&] {
+      lunar_statistics stat{};
+      const int error = lunar_stat(&db_, &stat);
+      return error == LUNAR_E_IO ? lunar_stat(&db_, &stat) : error;
+    });
   }
 
   void lose_transaction_if_lost() {
@@ -366,11 +368,14 @@ class Program {
     now_ = before_;
   }
 
-  void failed(int error, const State& after) {
+  void failed(int error, const State& after) { failed(error, std::vector<State>{after}); }
+
+  // afters: the states that the operation may have left.
+  void failed(int error, const std::vector<State>& afters) {
     if (error != LUNAR_E_IO || !may_fail()) std::fprintf(stderr, "%s: ", lunar_error_text(error));
     require(error == LUNAR_E_IO && may_fail(), "an operation fails with the device only");
     if (gave_up()) return restart();
-    if (!transaction_) since_.push_back(after);
+    if (!transaction_) since_.insert(since_.end(), afters.begin(), afters.end());
     const int state = state_of_handle();
     if (state == LUNAR_E_FAILED) {
       if (transaction_) forget_transaction();
@@ -385,8 +390,10 @@ class Program {
     require(state == 0, "a handle goes on after a failure, or says that it cannot");
     const auto found = read_well();
     require(found.has_value(), "a handle that goes on can be read");
-    require(*found == now_ || (!transaction_ && *found == after), "a failed operation has not happened or wholly");
-    if (!(*found == now_)) forget_of_cursor(after), now_ = after;
+    if (*found == now_) return;
+    const auto after = std::find(afters.begin(), afters.end(), *found);
+    require(!transaction_ && after != afters.end(), "a failed operation has not happened or wholly");
+    forget_of_cursor(*after), now_ = *after;
   }
 
   // A call that reads: its result, or 1 when the device failed.
@@ -421,11 +428,46 @@ class Program {
     return row;
   }
 
+  static void erase_oldest(Table& table) {
+    table.rows.erase(std::min_element(table.rows.begin(), table.rows.end(),
+                                      [](const auto& a, const auto& b) { return a.second.age < b.second.age; }));
+  }
+
   static void evict(Table& table) {
-    while (table.ring_rows != 0 && table.rows.size() > table.ring_rows) {
-      table.rows.erase(std::min_element(table.rows.begin(), table.rows.end(),
-                                        [](const auto& a, const auto& b) { return a.second.age < b.second.age; }));
-    }
+    while (table.ring_rows != 0 && table.rows.size() > table.ring_rows) erase_oldest(table);
+  }
+
+  static State without_oldest(State state, int number, std::size_t rows) {
+    for (; rows != 0; --rows) erase_oldest(state[number]);
+    return state;
+  }
+
+  // An insertion into a ring table on a full device removes the oldest rows, one operation for each. The states that it
+  // may leave: with the new row, and without it.
+  std::vector<State> with_room(int number, const State& after) {
+    std::vector<State> states;
+    for (std::size_t i = 0; i <= now_[number].rows.size(); ++i) states.push_back(without_oldest(now_, number, i));
+    for (std::size_t i = 0; i < after.at(number).rows.size(); ++i) states.push_back(without_oldest(after, number, i));
+    return states;
+  }
+
+  // The insertion needs at most a chunk for the row and two for its indexes.
+  bool is_nearly_full() {
+    lunar_statistics stat{};
+    return well([&] { return lunar_stat(&db_, &stat); }) == 0 && stat.chunks_free <= 3;
+  }
+
+  // Removes from after the rows that an insertion into a ring table has removed to make room.
+  void made_room(int number, State& after) {
+    if (gave_up()) return;
+    std::uint64_t rows = 0;
+    require(well([&] { return lunar_count(&handles_[number], &rows); }) == 0, "a table's rows are counted");
+    const std::size_t expected = after[number].rows.size();
+    require(rows <= expected, "an insertion adds one row");
+    if (rows == expected) return;
+    const auto moments = with_room(number, after);
+    since_.insert(since_.end(), moments.begin(), moments.end());
+    after = without_oldest(after, number, expected - rows);
   }
 
   void insert() {
@@ -439,8 +481,16 @@ class Program {
     const lunar_value values[] = {integer(row.number), value_of(now_[number], key), lunar_test::blob(content)};
     const bool there = !after[number].rows.emplace(key, row).second;
     evict(after[number]);
+    const bool may_make_room = now_[number].ring_rows != 0 && !there && !transaction_ && is_nearly_full();
     const int error = lunar_insert(table, values);
     if (error == LUNAR_E_TOO_LARGE && row.bytes > 900) return;
+    if (may_make_room && error == LUNAR_E_IO) return failed(error, with_room(number, after));
+    if (may_make_room && error == 0) made_room(number, after);
+    if (may_make_room && error == LUNAR_E_FULL) {
+      State left = now_;
+      made_room(number, left);
+      changed(0, left);
+    }
     if (!there) return changed(error, after);
     const int read = no_room(error) ? error : read_result(error);
     if (no_room(read)) return changed(read, now_);
@@ -651,10 +701,9 @@ class Program {
     if (!now_.contains(0)) return;
     lunar_table* table = open(0);
     if (!table) return;
-    const int inserted = lunar_insert(table, wrong);  // rows may move before its values are checked
-    const bool is_the_device = (inserted == LUNAR_E_IO || inserted == LUNAR_E_FAILED) && may_fail();
-    require(inserted == LUNAR_E_INVALID || is_the_device, "a value has its column's type");
-    if (is_the_device) return;
+    const int inserted = read_result(lunar_insert(table, wrong));  // rows may move before the values are checked
+    if (inserted == 1) return;
+    require(inserted == LUNAR_E_INVALID, "a value has its column's type");
     require(lunar_update(table, &wrong[1], 1, &wrong[1]) == LUNAR_E_INVALID, "a key is not updated");
     if (transaction_) {
       const int error = lunar_begin(&db_);
