@@ -243,7 +243,8 @@ lunar_mutant_of(Progress a_checkpoint_is_stopped recovery/check.c "if (db->state
 add_library(lunar-Calls OBJECT ../fuzz/calls.cc ../fuzz/calls_test.cc)
 target_include_directories(lunar-Calls PRIVATE . ../fuzz)
 target_link_libraries(lunar-Calls PRIVATE lunar_emubd GTest::gtest_main edgejoule_flags)
-lunar_mutant_of(Calls epochs_of_groups_unchecked recovery/recover.c "if (group->epoch != series->epoch && !later) return 0;" "(void)later;")
+lunar_mutant_of(Calls rings_have_one_row_less tables/ring.c "ln_get64(m + LN_META_ROWS) > limit;"
+  "ln_get64(m + LN_META_ROWS) >= limit;")
 
 # A request of a mount fails.
 add_library(lunar-FailedFlush OBJECT failed_flush_test.cc world.cc)
@@ -353,9 +354,11 @@ lunar_every_cut_mutant(groups_within_a_transaction_count_as_its_end pages/log.c
 lunar_every_cut_mutant(sequence_unchecked recovery/recover.c "group->sequence != series->sequence + 1 ||" "0 ||")
 lunar_every_cut_mutant(checkpoint_before_its_images pages/log.c
   "LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));\n" "LN_TRY(ln_write_in_place(db, 0));\n")
-# Of the cuts during a recovery, one in 50,000 reveals this mutant: the seed is that of a world that has one.
+# Few worlds reveal these mutants: the seed is that of a world that does.
 lunar_mutant_of(EveryCut lost_groups_before_those_of_a_recovery recovery/recover.c
   "(beyond && next.epoch" "(beyond < 0 && next.epoch" 10000 1000023 "recoveries: data")
+lunar_mutant_of(EveryCut epochs_of_groups_unchecked recovery/recover.c
+  "if (group->epoch != series->epoch && !later) return 0;" "(void)later;" 10000 10000011 "metadata, 12 frames")
 lunar_mutant_of(EveryCut recoveries_forget_which_pages_need_no_image pages/buffer.c
   "db->redoing ? f->flags & LN_FRESH :" "db->redoing ? 0 :" 11540 19052008 "spills: data")
 lunar_every_cut_mutant(a_truncation_forgets_an_index tables/tables.c "LN_TRY(ln_secondary_each(db, number, clear_index));" ""
