@@ -511,6 +511,34 @@ TEST(Ring, is_mounted_again_after_an_insertion_has_repaired_it) {
   EXPECT_GT(repaired, 10);
 }
 
+// The insertion repairs the ring then, and needs a block on a full device.
+TEST(Ring, makes_room_also_after_reads_that_failed_for_a_while) {
+  FullVolume volume(1500, test_seed());
+  ASSERT_EQ(lunar_unmount(&volume.db), 0);
+  volume.config.buffer_bytes = 2664, volume.config.class_bytes_max = 16384;
+  ASSERT_EQ(lunar_format(&volume.config), 0);
+  ASSERT_EQ(volume.mount(), 0);
+  volume.create(0, {LUNAR_INDEX_TREE, 0, false, 0}, LUNAR_RING_ROWS, 6000);
+  volume.create(1, {LUNAR_INDEX_TREE, 0, false, 0});
+  for (std::int64_t key = 1; key <= 300; ++key) ASSERT_EQ(volume.insert(0, key, key % 10 ? 30 : 1500), 0);
+  for (std::size_t bytes = 5000; bytes > 0; bytes /= 4) ASSERT_EQ(volume.fill(1, bytes), LUNAR_E_FULL);
+  ASSERT_EQ(lunar_unmount(&volume.db), 0);
+  volume.save();
+  int repaired = 0;
+  for (std::uint64_t call = 1; call < 60; ++call) {
+    SCOPED_TRACE("call " + std::to_string(call));
+    volume.restore();
+    ASSERT_EQ(volume.mount(), 0);
+    ASSERT_EQ(volume.open(0), 0);
+    emubd_reset(&volume.device);
+    volume.device.fail_at = call, volume.device.fail_until = call + 1;
+    const int error = volume.insert(0, 1000, 12000);
+    repaired += error == 0 && volume.db.repairs > 0 ? 1 : 0;
+    ASSERT_TRUE(error == 0 || error == LUNAR_E_IO) << error;
+  }
+  EXPECT_GT(repaired, 0);
+}
+
 // Some sectors of the last block stay unreadable for ever, though they take writes.
 TEST(DamagedTable, gets_no_row_in_front_of_or_in_an_unreadable_sector_after_its_repair) {
   const auto seed = test_seed();

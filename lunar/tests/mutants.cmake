@@ -65,6 +65,9 @@ lunar_mutant_of(FullDevice rows_come_to_unreadable_sectors space/blocks.c "if (!
   "if (!readable && at == m->tail / size) tail = (at + 1) * size;" --gtest_filter=DamagedTable.*)
 lunar_mutant_of(FullDevice rings_wait_for_others_to_make_room api/operations.c
   "error = insert_when_full(table, values);" "error = LUNAR_E_FULL;" --gtest_filter=Ring.*)
+lunar_mutant_of(FullDevice repaired_rings_make_no_room api/operations.c
+  "error == LUNAR_E_FULL && db->state == LN_READY ? insert_when_full(table, values) : error" "error"
+  --gtest_filter=Ring.makes_room*)
 lunar_mutant_of(FullDevice rings_keep_their_last_block api/operations.c
   "LUNAR_WITH_TRUNCATE && fit ?" "0 && fit ?" --gtest_filter=Ring.*)
 lunar_mutant_of(FullDevice rings_are_emptied_in_vain api/operations.c "LUNAR_WITH_TRUNCATE && fit ?"

@@ -122,38 +122,6 @@ static int update(const struct lunar_table* table, const struct lunar_value* key
   return error;
 }
 
-#if LUNAR_WITH_REPAIR
-/* What the insertion that is recorded implies. It has no record, so a checkpoint follows. */
-static int remove_oldest(const struct lunar_table* table, const struct lunar_value* values) {
-  struct lunar_frame* meta;
-  struct ln_key key;
-  LN_TRY(begin_change(table, &meta));
-  table->db->changing = 1;
-  int error = ln_key_of(table, &values[table->key], &key);
-  if (!error) error = ln_ring_evict(table, meta, &key);
-  ln_put(meta);
-  return error ? error : ln_checkpoint(table->db);
-}
-
-/* Damage ends no logger: a ring table is repaired when an insertion meets damage, or its removal of the oldest row. */
-static LN_APART int repaired(const struct lunar_table* table, const struct lunar_value* values, int error) {
-  struct lunar* db = table->db;
-  const int damaged =
-      error == LUNAR_E_CORRUPT || (error == LUNAR_E_IO && ln_can_be_read(db, db->failed_sector, 1) == 0);
-  if (!damaged && (error || db->marked != table->number + 1u)) return error;
-  const int failed = ln_repair_ring(db, table->number);
-  if (failed) db->state = LN_BROKEN; /* the table is half repaired: lunar_table_open goes on after the next mount */
-  LN_TRY(failed);
-  return damaged ? insert(table, values) : remove_oldest(table, values);
-}
-#endif
-
-/* Without a key: inserts the values. With one: sets a column of its row. */
-static LN_APART int change(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
-                           const struct lunar_value* values) {
-  return key ? update(table, key, column, values) : insert(table, values);
-}
-
 #if LUNAR_WITH_RING
 enum { RING_BLOCKS_MAX = 16 }; /* that the oldest rows of a ring free for one insertion */
 
@@ -213,6 +181,40 @@ static LN_APART int insert_when_full(const struct lunar_table* table, const stru
 #else
 #define insert_when_full(table, values) LUNAR_E_FULL
 #endif
+
+#if LUNAR_WITH_REPAIR
+/* What the insertion that is recorded implies. It has no record, so a checkpoint follows. */
+static int remove_oldest(const struct lunar_table* table, const struct lunar_value* values) {
+  struct lunar_frame* meta;
+  struct ln_key key;
+  LN_TRY(begin_change(table, &meta));
+  table->db->changing = 1;
+  int error = ln_key_of(table, &values[table->key], &key);
+  if (!error) error = ln_ring_evict(table, meta, &key);
+  ln_put(meta);
+  return error ? error : ln_checkpoint(table->db);
+}
+
+/* Damage ends no logger: a ring table is repaired when an insertion meets damage, or its removal of the oldest row. */
+static LN_APART int repaired(const struct lunar_table* table, const struct lunar_value* values, int error) {
+  struct lunar* db = table->db;
+  const int damaged =
+      error == LUNAR_E_CORRUPT || (error == LUNAR_E_IO && ln_can_be_read(db, db->failed_sector, 1) == 0);
+  if (!damaged && (error || db->marked != table->number + 1u)) return error;
+  const int failed = ln_repair_ring(db, table->number);
+  if (failed) db->state = LN_BROKEN; /* the table is half repaired: lunar_table_open goes on after the next mount */
+  LN_TRY(failed);
+  if (!damaged) return remove_oldest(table, values);
+  error = ln_undo_change(db, insert(table, values));
+  return error == LUNAR_E_FULL && db->state == LN_READY ? insert_when_full(table, values) : error;
+}
+#endif
+
+/* Without a key: inserts the values. With one: sets a column of its row. */
+static LN_APART int change(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
+                           const struct lunar_value* values) {
+  return key ? update(table, key, column, values) : insert(table, values);
+}
 
 static int change_and_finish(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                              const struct lunar_value* values) {
