@@ -433,7 +433,8 @@ LUNAR_MUST_CHECK int lunar_mount(struct lunar* db, const struct lunar_config* co
 /* For removable cards: call it when the card may have been changed, as after an interrupt of the card-detect switch. It
  * reads one sector. 0: it is the volume that was mounted. E_OTHER_VOLUME: it is another one, or none; nothing was
  * written to it, the handle has failed, and lunar_mount uses the new card. E_IO: no card; the handle stays usable, for
- * the case that the same card comes back.
+ * the case that the same card comes back. Where changes fill the buffer, no sector of it is free for the read: then a
+ * transaction is lost (E_TXN), and without a card the handle fails (E_IO).
  *
  * After E_IO each function does the same first, and returns the same errors. */
 LUNAR_MUST_CHECK int lunar_revalidate(struct lunar* db);

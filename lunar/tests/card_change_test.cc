@@ -134,6 +134,49 @@ TEST_P(ChangedCard, that_was_the_same_one_goes_on) {
   ASSERT_TRUE(state && *state == world.now);
 }
 
+// The changes of a transaction may fill the buffer: the transaction is lost then, and the handle stays usable.
+TEST(SameCard, is_revalidated_in_a_transaction_that_fills_the_buffer) {
+  emubd device{};
+  ASSERT_EQ(emubd_open(&device, 512, 4000), 0);
+  lunar_config config{};
+  emubd_config(&device, &config);
+  std::vector<std::uint64_t> buffer(1024);
+  config.buffer = buffer.data(), config.buffer_bytes = 8 * buffer.size();
+  config.mode = LUNAR_MODE_FULL, config.log_bytes = 512 * 400;
+  ASSERT_EQ(lunar_format(&config), 0);
+  lunar db{};
+  ASSERT_EQ(lunar_mount(&db, &config), 0);
+  lunar_schema schema{};
+  schema.column_count = 3, schema.index = LUNAR_INDEX_TREE;
+  schema.columns[0] = {"id", LUNAR_INT64, 0}, schema.columns[1] = {"v", LUNAR_INT64, 0};
+  schema.columns[2] = {"t", LUNAR_TEXT, 0};
+  ASSERT_EQ(lunar_table_create(&db, "t", &schema), 0);
+  ASSERT_EQ(lunar_index_create(&db, "t", "v", 1, LUNAR_INDEX_TREE), 0);
+  lunar_table table{};
+  ASSERT_EQ(lunar_table_open(&db, "t", &table), 0);
+  const std::string content(200, 'x');
+  std::uint64_t committed = 0, rows = 0;
+  int lost = 0;
+  for (std::int64_t key = 0; key < 3000;) {
+    ASSERT_EQ(lunar_begin(&db), 0);
+    int error = 0;
+    for (int i = 0; i < 20 && error == 0; ++i, ++key) {
+      const lunar_value row[] = {integer(key * 7919 % 10007), integer(key * 31 % 1009), text(content)};
+      ASSERT_EQ(lunar_insert(&table, row), 0);
+      error = lunar_revalidate(&db);
+    }
+    lost += error != 0 ? 1 : 0;
+    ASSERT_TRUE(error == 0 || error == LUNAR_E_TXN) << error;
+    ASSERT_EQ(error == 0 ? lunar_commit(&db) : lunar_rollback(&db), 0);
+    committed += error == 0 ? 20 : 0;
+    ASSERT_EQ(lunar_count(&table, &rows), 0);
+    ASSERT_EQ(rows, committed);
+  }
+  EXPECT_GT(lost, 0);
+  EXPECT_GT(committed, 0U);
+  emubd_close(&device);
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, ChangedCard, testing::ValuesIn(settings),
                          [](const auto& of) { return std::string(of.param.name); });
 

@@ -363,9 +363,10 @@ int lunar_mount(struct lunar* db, const struct lunar_config* config) {
 
 #if LUNAR_WITH_CARDS
 int lunar_revalidate(struct lunar* db) {
-  const int error = ln_lock(db);
+  int error = ln_lock(db);
   if (!db || !db->config) return error;
   db->doubtful = 1;
+  if (!error && db->state == LN_IN_TXN && !ln_has_scratch(db)) error = ln_undo(db, LUNAR_E_TXN);
   return ln_leave(db, error ? error : ln_same_volume(db, NULL));
 }
 #endif

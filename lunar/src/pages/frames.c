@@ -112,6 +112,8 @@ static uint8_t* scratch(struct lunar* db, const void* data) {
   return NULL;
 }
 
+int ln_has_scratch(struct lunar* db) { return scratch(db, NULL) != NULL; }
+
 int ln_same_volume(struct lunar* db, const void* data) {
   if (!db->doubtful) return 0;
   uint8_t* bytes = scratch(db, data);

@@ -49,6 +49,7 @@ int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32
 /* After a failed read: E_OTHER_VOLUME, and the handle has failed, if the device has another volume now. data: content
  * of the stage that is needed; NULL: none. */
 int ln_same_volume(struct lunar* db, const void* data);
+int ln_has_scratch(struct lunar* db); /* a sector of the buffer to read into */
 /* Gives up a frame for it. Only where all but the plain frames are given up next. */
 void ln_make_scratch(struct lunar* db);
 #else
