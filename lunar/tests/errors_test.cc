@@ -287,6 +287,24 @@ void transaction_was_lost() {
   }
 }
 
+void transaction_fills_the_buffer() {
+  World world({.mode = LUNAR_MODE_FULL,
+               .sectors = 4000,
+               .buffer_bytes = 8192,
+               .log_bytes = 400 * 512,
+               .index = LUNAR_INDEX_TREE,
+               .secondary = 1},
+              1);
+  int error = 0;
+  for (std::int64_t i = 0; error == 0 && i < 1000; ++i) {
+    if (i % 20 == 0 && i != 0) error = lunar_commit(&world.db);
+    if (i % 20 == 0 && error == 0) error = lunar_begin(&world.db);
+    if (error == 0) error = insert(world, 100 + i * 7919 % 10007, std::string(200, 'x'));
+    if (error == 0) error = lunar_revalidate(&world.db);
+  }
+  EXPECT_EQ(provoked("lunar_revalidate", "LUNAR_E_TXN", error), LUNAR_E_TXN);
+}
+
 void pages_are_damaged() {
   for (const auto& call : calls()) {
     if (!call.reads_pages) continue;
@@ -760,6 +778,7 @@ TEST(DocumentedErrors, are_provoked_each) {
   card_was_changed();
   failure_could_not_be_undone();
   transaction_was_lost();
+  transaction_fills_the_buffer();
   pages_are_damaged();
   format_and_mount();
   mode_none();

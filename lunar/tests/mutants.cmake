@@ -76,6 +76,14 @@ lunar_mutant_of(FullDevice rings_have_small_blocks rows/place.c "!LUNAR_WITH_RIN
   --gtest_filter=Ring.*)
 lunar_mutant_of(FullDevice sectors_that_failed_for_a_while_end_the_log device/device.c
   "db->redoing |= LN_MISSED;" "(void)0;" --gtest_filter=Mount.*)
+lunar_mutant_of(FullDevice sectors_that_failed_for_a_while_damage_tables recovery/recover.c
+  "LN_TRY(missed(db, replay(db, 1)));" "LN_TRY(replay(db, 1));" --gtest_filter=Mount.*)
+lunar_mutant_of(FullDevice rings_are_marked_for_a_repair_in_ram tables/tables.c
+  "  meta->bytes[LN_META_RING] |= LN_MENDED;\n  ln_dirty(db, meta);\n  return 0;"
+  "  if (!db->redoing) return 0;\n  meta->bytes[LN_META_RING] |= LN_MENDED;\n  ln_dirty(db, meta);\n  return 0;"
+  --gtest_filter=Ring.has_its_rows*)
+lunar_mutant_of(FullDevice reads_that_fail_once_are_damage recovery/repair.c
+  "(error == LUNAR_E_IO && ln_can_be_read(db, db->failed_sector, 1) == 0)" "error == LUNAR_E_IO" --gtest_filter=Table.*)
 lunar_mutant_of(FullDevice damage_met_by_a_truncation_ends_it api/definitions.c "LN_TRY(ln_empty(db, number));"
   "return error;" --gtest_filter=DamagedTable.*)
 lunar_mutant_of(FullDevice patches_are_of_any_length api/operations.c
@@ -204,6 +212,8 @@ lunar_mutant_of(KeptTwice values_change_before_their_checksum tables/change.c "|
   --gtest_filter=RowChecksum.*)
 lunar_mutant_of(ChangedCard the_card_is_not_asked_before_a_write pages/frames.c
   "const int error = ln_same_volume(db, data);" "const int error = 0;\n  (void)data;")
+lunar_mutant_of(ChangedCard another_card_is_a_damaged_one tables/session.c
+  "if (error == LUNAR_E_CORRUPT) {" "if (0) {")
 lunar_mutant_of(ChangedCard a_transaction_leaves_no_sector_to_read_into api/volume.c
   "if (!error && db->state == LN_IN_TXN && !ln_has_scratch(db))" "if (0)" --gtest_filter=SameCard.*)
 lunar_mutant_of(ChangedCard the_card_is_not_asked_before_an_operation tables/session.c

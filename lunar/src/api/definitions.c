@@ -44,8 +44,7 @@ static int remove_all(struct lunar* db, enum ln_record type, uint16_t number,
                       int (*empties)(struct lunar* db, uint16_t number)) {
   LN_TRY(empty_if_damaged(db, number));
   const int error = remove_all_retried(db, type, number, empties);
-  if ((error != LUNAR_E_CORRUPT && error != LUNAR_E_IO) || db->state != LN_READY) return error;
-  if (ln_is_table(db, number)) return error;
+  if (db->state != LN_READY || !ln_is_damage(db, error) || ln_is_table(db, number)) return error;
   LN_TRY(ln_empty(db, number));
   return remove_all_retried(db, type, number, empties);
 }

@@ -198,8 +198,7 @@ static int remove_oldest(const struct lunar_table* table, const struct lunar_val
 /* Damage ends no logger: a ring table is repaired when an insertion meets damage, or its removal of the oldest row. */
 static LN_APART int repaired(const struct lunar_table* table, const struct lunar_value* values, int error) {
   struct lunar* db = table->db;
-  const int damaged =
-      error == LUNAR_E_CORRUPT || (error == LUNAR_E_IO && ln_can_be_read(db, db->failed_sector, 1) == 0);
+  const int damaged = ln_is_damage(db, error);
   if (!damaged && (error || db->marked != table->number + 1u)) return error;
   const int failed = ln_repair_ring(db, table->number);
   if (failed) db->state = LN_BROKEN; /* the table is half repaired: lunar_table_open goes on after the next mount */

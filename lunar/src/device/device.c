@@ -46,6 +46,7 @@ int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count
 #if LUNAR_WITH_REPAIR
   if (error == LUNAR_E_IO && count == 1 && db->redoing & LN_SKIPPING) db->redoing |= LN_MISSED;
   if (db->redoing & LN_SKIPPING && (!error || count > 1)) db->failed_sector = before; /* each is read alone then */
+  if (!error && db->redoing & LN_MISSED && before - sector < count) db->redoing |= LN_FOUND;
 #endif
   return error;
 }
@@ -54,6 +55,9 @@ int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_
   LUNAR_ASSERT(db->config && (data || count == 0));
   LUNAR_ASSERT(db->state != LN_BROKEN && !db->checking);
   if (outside(db, sector, count)) return LUNAR_E_CORRUPT;
+#if LUNAR_WITH_REPAIR
+  if (db->failed_sector - sector < count) db->redoing &= (uint8_t)~LN_MISSED; /* a write may make it readable */
+#endif
   db->unsynced = 1;
   LN_COUNT(db->writes, 1);
   LN_COUNT(db->sectors_written, count);

@@ -24,9 +24,10 @@
 enum ln_checking { LN_CHECKING = 1, LN_STOPPED = 2 }; /* lunar_check; the program stops it */
 
 /* What redoing has in a recovery; in that of a mount which takes an unreadable sector for the end; where pages in place
- * may be later than the last group that recovery has, so that every table is to be repaired; and as long as the last
- * group that recovery has is the checkpoint of an unmount. */
-enum { LN_REDOING = 1, LN_SKIPPING = 2, LN_STALE = 4, LN_ENDED = 8, LN_MISSED = 16 };
+ * may be later than the last group that recovery has, so that every table is to be repaired; as long as the last group
+ * that recovery has is the checkpoint of an unmount; since a sector could not be read; and since it could be read after
+ * all. */
+enum { LN_REDOING = 1, LN_SKIPPING = 2, LN_STALE = 4, LN_ENDED = 8, LN_MISSED = 16, LN_FOUND = 32 };
 /* A recovery repeats operations from which pages in place may have changes already. */
 #define LN_IS_STALE(db) (LUNAR_WITH_REPAIR && (db)->redoing & LN_STALE)
 

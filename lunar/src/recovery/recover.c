@@ -536,12 +536,13 @@ static int is_lost(struct lunar* db, uint32_t images_at) {
   return there < 0 ? there : !there;
 }
 
-/* E_IO instead of success or E_CORRUPT: a sector that could not be read can be read now. So it is not damaged, and the
- * log may go on behind what seemed to be its end. A write to the log may make a damaged sector readable, so success is
- * checked before the first one. */
+/* E_IO instead of success or E_CORRUPT: a sector that could not be read can be read now, and was not written since. So
+ * it is not damaged, and the log may go on behind what seemed to be its end, or a table is sound. */
 static int missed(struct lunar* db, int error) {
-  if ((error && error != LUNAR_E_CORRUPT) || !(db->redoing & LN_MISSED)) return error;
-  return ln_can_be_read(db, db->failed_sector, 1) ? LUNAR_E_IO : error;
+  if (error < 0 && error != LUNAR_E_CORRUPT) return error;
+  for (int tries = 0; tries < 4 && (db->redoing & (LN_MISSED | LN_FOUND)) == LN_MISSED; tries++)
+    LN_TRY(ln_can_be_read(db, db->failed_sector, 1));
+  return db->redoing & LN_FOUND ? LUNAR_E_IO : error;
 }
 #else
 #define is_lost(db, images_at) 0
@@ -601,8 +602,7 @@ int ln_recover(struct lunar* db) {
    * leave some groups of it, and this one must write the very same ones. */
   ln_forget_all(db);
   if (db->redoing & LN_STALE) LN_TRY(ln_mark_all(db));
-  error = replay(db, 1);
-  LN_TRY(error == LUNAR_E_CORRUPT ? missed(db, error) : error);
+  LN_TRY(missed(db, replay(db, 1)));
   if (db->redoing & LN_STALE) {
     LN_TRY(ln_reconcile(db));
     LN_TRY(ln_free_unowned(db));

@@ -17,6 +17,7 @@ int ln_repair_ring(struct lunar* db, uint16_t number); /* counts the losses; the
 /* Removes all rows of a damaged table. Its indexes and its chain of blocks may lead to blocks of others, so it follows
  * neither: a repair that finds no block frees what nothing has. */
 int ln_empty(struct lunar* db, uint16_t number);
+int ln_is_damage(struct lunar* db, int error); /* 1: also of a sector that cannot be read once more */
 /* 1: an error means that something is lost. A device that does not answer at all loses nothing: the error. */
 int ln_is_loss(struct lunar* db, int error);
 

@@ -23,6 +23,10 @@ enum { TRIES = 2 }; /* the first one may have been without a card */
 
 int ln_is_loss(struct lunar* db, int error) { return error == LUNAR_E_CORRUPT ? 1 : ln_is_bad_sector(db, error); }
 
+int ln_is_damage(struct lunar* db, int error) {
+  return error == LUNAR_E_CORRUPT || (error == LUNAR_E_IO && ln_can_be_read(db, db->failed_sector, 1) == 0);
+}
+
 /* --- rows --- */
 
 static int can_be_read(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes) {

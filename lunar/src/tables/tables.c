@@ -87,7 +87,6 @@ int ln_mark_damaged(struct lunar* db, struct lunar_frame* meta, uint16_t number,
   if (db->state == LN_IN_TXN) return error; /* the transaction is undone */
   db->marked = (uint16_t)(number + 1);
   LN_TRY(ln_same_volume(db, NULL));
-  if (!db->redoing) return 0; /* the operation repairs it at its end */
   meta->bytes[LN_META_RING] |= LN_MENDED;
   ln_dirty(db, meta);
   return 0;
