@@ -121,7 +121,6 @@ static int table_open(struct lunar* db, const char* name, struct lunar_table* ta
   ln_put(meta);
   if (damaged) {
     LN_TRY(ln_repair_ring(db, number));
-    db->changing = 1;
     return ln_undo_change(db, ln_ring_trim(table));
   }
 #endif

@@ -183,18 +183,6 @@ static LN_APART int insert_when_full(const struct lunar_table* table, const stru
 #endif
 
 #if LUNAR_WITH_REPAIR
-/* What the insertion that is recorded implies. It has no record, so a checkpoint follows. */
-static int remove_oldest(const struct lunar_table* table, const struct lunar_value* values) {
-  struct lunar_frame* meta;
-  struct ln_key key;
-  LN_TRY(begin_change(table, &meta));
-  table->db->changing = 1;
-  int error = ln_key_of(table, &values[table->key], &key);
-  if (!error) error = ln_ring_evict(table, meta, &key);
-  ln_put(meta);
-  return error ? error : ln_checkpoint(table->db);
-}
-
 /* Damage ends no logger: a ring table is repaired when an insertion meets damage, or its removal of the oldest row. */
 static LN_APART int repaired(const struct lunar_table* table, const struct lunar_value* values, int error) {
   struct lunar* db = table->db;
@@ -203,7 +191,7 @@ static LN_APART int repaired(const struct lunar_table* table, const struct lunar
   const int failed = ln_repair_ring(db, table->number);
   if (failed) db->state = LN_BROKEN; /* the table is half repaired: lunar_table_open goes on after the next mount */
   LN_TRY(failed);
-  if (!damaged) return remove_oldest(table, values);
+  if (!damaged) return ln_ring_trim(table); /* what the insertion implies */
   error = ln_undo_change(db, insert(table, values));
   return error == LUNAR_E_FULL && db->state == LN_READY ? insert_when_full(table, values) : error;
 }

@@ -91,6 +91,7 @@ int ln_ring_trim(const struct lunar_table* table) {
   struct lunar* db = table->db;
   uint64_t before, after = 0;
   if (table->ring == LUNAR_RING_AGE) return 0;
+  db->changing = 1;
   do {
     struct lunar_frame* meta;
     LN_TRY(ln_make_room_for(table));
