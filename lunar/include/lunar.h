@@ -675,8 +675,8 @@ struct lunar_losses {
  * block in use is used by nothing), and another repair frees them.
  *
  * Insertions into ring tables, and lunar_table_open after a mount that met damage, do this by themselves, so that a
- * logger goes on; the call then takes as long. A table with LUNAR_RING_AGE may have rows that are too old until the next
- * insertion.
+ * logger goes on; the call then takes as long. A table with LUNAR_RING_AGE may have rows that are too old until the
+ * next insertion.
  *
  * On a full volume the new indexes take the place of the old ones, and hash indexes get longer chains if need be. Where
  * they still do not fit, a ring table gives up its oldest rows, and another table returns E_FULL, which is rare. Then
