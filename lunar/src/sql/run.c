@@ -57,7 +57,7 @@ static int fill(struct lunar_statement* s) {
   s->batch.filling = 1;
   LN_TRY(ln_sql_rows_open(s));
   if (s->access == LN_A_COUNT) {
-    uint64_t rows;
+    uint64_t rows = 0;
     LN_TRY(lunar_count(&s->table, &rows));
     for (uint32_t i = 0; i < s->aggregate_count; i++) {
       s->keys[i] = (struct lunar_value){.type = LUNAR_INT64};
@@ -186,7 +186,7 @@ static int set(struct lunar_statement* s) {
 
 #if LUNAR_WITH_TRUNCATE
 static int delete_all(struct lunar_statement* s) {
-  uint64_t rows;
+  uint64_t rows = 0;
   LN_TRY(lunar_count(&s->table, &rows));
   LN_TRY(lunar_truncate(&s->table));
   s->dirty = 1;

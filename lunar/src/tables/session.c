@@ -60,7 +60,7 @@ int ln_leave(struct lunar* db, int error) {
   LUNAR_ASSERT(db && db->config);
   if (error == LUNAR_E_CORRUPT) { /* or another card was read after a read that failed */
     const int other = ln_same_volume(db, NULL);
-    if (other) error = other;
+    if (other < 0) error = other;
   }
   LUNAR_ASSERT(error || db->state != LN_BROKEN); /* the call that ends a handle says so */
   check_invariants(db);
