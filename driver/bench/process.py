@@ -92,9 +92,10 @@ def kill_all() -> None:
     Uses the kernel's list, because a signal may arrive between a process's start and its entry in ours.
     """
     for children in Path("/proc/self/task").glob("*/children"):
-        for pid in children.read_text().split():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(pid), signal.SIGKILL)
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended
+            for pid in children.read_text().split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()

@@ -175,6 +175,7 @@ def read_sweep(file: Path) -> Sweep:
 
 
 _running: set[subprocess.Popen[str]] = set()  # simulators that this process has started
+_stopped = threading.Event()  # a simulator that starts now ends at once
 
 
 def simulate(point: Point, program: str) -> list[Row]:
@@ -193,6 +194,8 @@ def simulate(point: Point, program: str) -> list[Row]:
         except OSError as error:
             raise DataError(f"{program}: cannot be started: {error.strerror}") from error
         _running.add(process)
+        if _stopped.is_set():
+            process.terminate()
         try:
             message = process.communicate()[1]
         finally:
@@ -271,6 +274,7 @@ def run(sweep: Sweep, results: Results, executor: Executor, program: str, on_poi
     """Simulate the missing points and call on_point after each. Raises DataError when one fails; the others stay."""
     missing = [point for point in sweep.points if point not in results]
     futures: dict[Future[list[Row]], Point] = {}
+    _stopped.clear()
     try:
         for point in missing:
             futures[executor.submit(simulate, point, program)] = point
@@ -286,14 +290,15 @@ def run(sweep: Sweep, results: Results, executor: Executor, program: str, on_poi
 
 
 def _end_simulators(executor: ThreadPoolExecutor) -> None:
-    """End this process's simulators, those included that a thread is about to start, also without a future here."""
-    executor.shutdown(wait=False, cancel_futures=True)
-    threads_end = threading.Thread(target=executor.shutdown)
-    threads_end.start()
-    while threads_end.is_alive():
-        for process in list(_running):
-            process.terminate()
-        threads_end.join(timeout=0.05)
+    """End this process's simulators.
+
+    An interrupt may come while a thread starts one, and before the executor knows the thread: so each that starts later
+    ends itself.
+    """
+    _stopped.set()
+    for process in list(_running):
+        process.terminate()
+    executor.shutdown(cancel_futures=True)
 
 
 def find_program(given: Path | None) -> str:
