@@ -191,7 +191,7 @@ static LN_APART int repaired(const struct lunar_table* table, const struct lunar
   const int failed = ln_repair_ring(db, table->number);
   if (failed) db->state = LN_BROKEN; /* the table is half repaired: lunar_table_open goes on after the next mount */
   LN_TRY(failed);
-  if (!damaged) return ln_ring_trim(table); /* what the insertion implies */
+  if (!damaged) return ln_ring_trim(table); /* the removals of this insertion */
   error = ln_undo_change(db, insert(table, values));
   return error == LUNAR_E_FULL && db->state == LN_READY ? insert_when_full(table, values) : error;
 }

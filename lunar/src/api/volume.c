@@ -366,6 +366,7 @@ int lunar_revalidate(struct lunar* db) {
   int error = ln_lock(db);
   if (!db || !db->config) return error;
   db->doubtful = 1;
+  /* The changes of the transaction fill the buffer: no sector of it is free for the read. */
   if (!error && db->state == LN_IN_TXN && !ln_has_scratch(db)) error = ln_undo(db, LUNAR_E_TXN);
   return ln_leave(db, error ? error : ln_same_volume(db, NULL));
 }
