@@ -32,7 +32,7 @@ static int ends_of(const struct lunar_cursor* c, uint32_t* first, uint32_t* last
   return 0;
 }
 
-/* Before the first slot, or behind the last; where it ends is fixed here. */
+/* Places the cursor before the first slot or, descending, behind the last one. Fixes where the cursor ends. */
 static int begin_blocks(struct lunar_cursor* c) {
   LUNAR_ASSERT(!c->started);
   struct lunar* db = c->table->db;
@@ -52,15 +52,15 @@ static int begin_blocks(struct lunar_cursor* c) {
   return 0;
 }
 
-/* 1: a block of the table begins there. The sectors of a block that the table gave up may still look like one: the map
- * decides. */
+/* Returns 1 if a block of the table begins at ref, 0 if not, or an error. The sectors of a block that the table gave up
+ * may still look like a block, so the allocation map decides. */
 static int is_block(const struct lunar_cursor* c, uint32_t ref, struct block* block) {
   struct lunar* db = c->table->db;
   if (ref == LN_NONE) return 0;
   const int used = ln_used_sectors(db, ref);
   if (used <= 0) return used;
   const int error = block_of(db, ref, block);
-  if (error) return error == LUNAR_E_CORRUPT ? 0 : error; /* a page of an index */
+  if (error) return error == LUNAR_E_CORRUPT ? 0 : error; /* E_CORRUPT: the sector is a page of an index */
   return block->table == c->table->number;
 }
 
@@ -70,8 +70,9 @@ static void go_to(struct lunar_cursor* c, uint32_t ref, const struct block* bloc
   c->slot = (uint16_t)(c->descending ? block->slots : 0);
 }
 
-/* The block that the cursor was in may have left the chain, or was undone: to the next one in its direction. As blocks
- * come at the end of the chain only, that is the one that was next, as long as it is there. */
+/* Finds the cursor's block again after blocks left a chain or changes were undone. If the block no longer exists, moves
+ * the cursor to the next block in its direction. New blocks come at the end of the chain only, so the next block is
+ * still c->next, if that exists. Otherwise walks the chain from its beginning (descending: from its end). */
 static int resume(struct lunar_cursor* c) {
   struct lunar* db = c->table->db;
   uint32_t first, last;
@@ -101,13 +102,13 @@ static int resume(struct lunar_cursor* c) {
   c->ended = ref == LN_NONE || (!c->descending && block.serial > c->end_serial);
   if (c->ended) return 0;
   if (block.serial == c->serial)
-    c->ref = ref; /* in another place, when a transaction was undone */
+    c->ref = ref; /* the undo of a transaction may give a block another place */
   else
     go_to(c, ref, &block);
   return 0;
 }
 
-/* Moves to the next block; without one the cursor has ended. */
+/* Moves the cursor to the next block in its direction, or ends the cursor if there is none. */
 static int next_block(struct lunar_cursor* c, const struct block* block) {
   LUNAR_ASSERT(!c->ended);
   struct block next;
@@ -120,7 +121,7 @@ static int next_block(struct lunar_cursor* c, const struct block* block) {
   return 0;
 }
 
-/* The next slot with a row; the cursor stands on it, which step_over changes. */
+/* Finds the next slot with a row and leaves the cursor on it: next() moves past it once the row has been read. */
 static int seek_slot(struct lunar_cursor* c, struct ln_place* place) {
   struct lunar* db = c->table->db;
   LN_TRY(resume(c));
@@ -235,7 +236,8 @@ int lunar_cursor_open(struct lunar_cursor* cursor, struct lunar_table* table, co
   return 0;
 }
 
-/* The places of rows matter to the cursor: no row moves to make room before it ends. */
+/* Notes that a cursor is in use that depends on the places of rows. Until it ends, no row moves to make room, except on
+ * a nearly full device. */
 void ln_scan_begin(struct lunar_cursor* c) {
   LUNAR_ASSERT(!c->scans);
   c->scans = 1;
@@ -247,7 +249,7 @@ enum { NOT_COUNTED = 2 };
 
 static void scan_end(struct lunar_cursor* c) {
   struct lunar* db = c->table->db;
-  if (c->scans == 1 && db->scans) db->scans--; /* 0: the volume was mounted anew */
+  if (c->scans == 1 && db->scans) db->scans--; /* scans is 0 if the volume was mounted again since */
   if (c->scans) c->scans = NOT_COUNTED;
 }
 
@@ -264,7 +266,7 @@ void lunar_cursor_close(struct lunar_cursor* cursor) {
   LUNAR_ASSERT(cursor);
   cursor->ended = 1;
   if (cursor->scans != 1 || !cursor->table->db->config) return;
-  const int error = ln_lock(cursor->table->db); /* also of a handle that has failed */
+  const int error = ln_lock(cursor->table->db); /* the cursor ends also if the handle has failed */
   scan_end(cursor);
   (void)ln_leave(cursor->table->db, error);
 }

@@ -24,7 +24,8 @@ static int remove_all_retried(struct lunar* db, enum ln_record type, uint16_t nu
 }
 
 #if LUNAR_WITH_REPAIR
-/* Empties a table that waits for its repair. E_CORRUPT: an index of such a table is not dropped alone. */
+/* Empties a table that waits for its repair. Returns E_CORRUPT for an index of a table that waits for its repair: the
+ * index cannot be dropped alone. */
 static int empty_if_damaged(struct lunar* db, uint16_t number) {
   struct lunar_frame* meta;
   LN_TRY(ln_meta(db, number, &meta));
@@ -39,7 +40,8 @@ static int empty_if_damaged(struct lunar* db, uint16_t number) {
   return is_table ? ln_empty(db, number) : LUNAR_E_CORRUPT;
 }
 
-/* Removes all rows: LN_DROP, LN_TRUNCATE. The way to the rows may be damaged, unless it is an index's. */
+/* Drops a table or an index (LN_DROP), or truncates a table (LN_TRUNCATE). If damage to the chain of blocks or to the
+ * indexes prevents it, empties the table and tries again. An index is not emptied. */
 static int remove_all(struct lunar* db, enum ln_record type, uint16_t number,
                       int (*empties)(struct lunar* db, uint16_t number)) {
   LN_TRY(empty_if_damaged(db, number));
@@ -115,7 +117,8 @@ static int table_open(struct lunar* db, const char* name, struct lunar_table* ta
   LN_TRY(table_of(db, name, &number));
   LN_TRY(ln_table_load(db, number, table));
 #if LUNAR_WITH_REPAIR
-  struct lunar_frame* meta; /* damage that a recovery met, or a repair that was cut off */
+  /* A recovery that met damage, or a repair that was cut off, has marked the table. */
+  struct lunar_frame* meta;
   LN_TRY(ln_meta(db, number, &meta));
   const int damaged = table->ring && meta->bytes[LN_META_RING] & LN_MENDED && db->state == LN_READY;
   ln_put(meta);

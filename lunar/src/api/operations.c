@@ -1,7 +1,7 @@
 /* The public calls on rows.
  *
- * Each operation: room, then its checks, which change nothing; then its changes in frames; then its record. From the
- * first change on (db->changing) an error is undone by recovery.
+ * Each operation makes room in the log, then makes its checks, which change nothing, then changes pages in frames and
+ * logs its record. From the first change on (db->changing) an error is undone by recovery.
  */
 #include "api.h"
 
@@ -11,7 +11,7 @@ int ln_finish_change(struct lunar* db, int error) {
   return ln_leave(db, error);
 }
 
-/* Room in the log, and the table's metadata page, pinned. */
+/* Makes room in the log. *meta becomes the table's metadata page, pinned. */
 static int begin_change(const struct lunar_table* table, struct lunar_frame** meta) {
   LN_TRY(ln_make_room_for(table));
   return ln_table_meta(table, meta);
@@ -79,7 +79,8 @@ static int remove_row(const struct lunar_table* table, const struct lunar_value*
   return error;
 }
 
-/* Whether a record of so many bytes fits into a group, which is no larger than a unit of the log. */
+/* Returns 1 if a record with this number of bytes fits into a group, 0 if not. A group is no larger than a unit of the
+ * log. */
 static int is_loggable(const struct lunar* db, uint32_t bytes) {
   const uint32_t most = LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * LN_ALLOCATED(db) + 3;
   return bytes + most <= (uint32_t)db->geometry.unit_sectors * db->config->sector_bytes;
@@ -123,7 +124,7 @@ static int update(const struct lunar_table* table, const struct lunar_value* key
 }
 
 #if LUNAR_WITH_RING
-enum { RING_BLOCKS_MAX = 16 }; /* that the oldest rows of a ring free for one insertion */
+enum { RING_BLOCKS_MAX = 16 }; /* most blocks that a ring frees for one insertion */
 
 static int remove_oldest_row(const struct lunar_table* table, struct lunar_frame* meta) {
   struct ln_place oldest;
@@ -131,20 +132,22 @@ static int remove_oldest_row(const struct lunar_table* table, struct lunar_frame
   return remove_at(table, meta, oldest);
 }
 
-/* The last block of a table stays until a truncation, which is in vain where the new row does not fit into it. */
+/* Empties a ring that has only one block left. Only a truncation frees the last block of a table. Returns E_FULL
+ * without truncating if the new row would not fit into a block of this size. */
 static int empty_last_block(const struct lunar_table* table, uint32_t row_bytes, uint32_t ref) {
   struct lunar* db = table->db;
   struct lunar_frame* meta;
   uint32_t slot, tail, end;
   const int error = ln_block_room(db, ref, table->number, &slot, &tail, &end);
-  if (error && error != LUNAR_E_FULL) return error; /* it has no free slot */
+  if (error && error != LUNAR_E_FULL) return error; /* E_FULL: the block has no free slot */
   LN_TRY(ln_table_meta(table, &meta));
   const uint32_t fit = ln_block_rows(db, meta->bytes, end, row_bytes);
   ln_put(meta);
   return LUNAR_WITH_TRUNCATE && fit ? ln_truncate(db, table->number) : LUNAR_E_FULL;
 }
 
-/* Removes the oldest rows of a ring, one operation for each row, until one of its blocks is free. */
+/* Removes the oldest rows of a ring, one operation for each row, until one of its blocks is free. Then makes a
+ * checkpoint, so that the block is available. */
 static int free_oldest_block(const struct lunar_table* table, uint32_t row_bytes) {
   struct lunar* db = table->db;
   const uint32_t releases = db->releases;
@@ -154,7 +157,7 @@ static int free_oldest_block(const struct lunar_table* table, uint32_t row_bytes
     const uint32_t first = ln_get32(meta->bytes + LN_META_FIRST), last = ln_get32(meta->bytes + LN_META_LAST);
     int error = first != last ? remove_oldest_row(table, meta) : 0;
     ln_put(meta);
-    if (first == LN_NONE) return 0; /* an insertion has emptied the ring before */
+    if (first == LN_NONE) return 0; /* the ring is already empty */
     if (first == last) error = empty_last_block(table, row_bytes, last);
     error = ln_undo_change(db, error);
     ln_operation_begins(db);
@@ -163,8 +166,9 @@ static int free_oldest_block(const struct lunar_table* table, uint32_t row_bytes
   return ln_checkpoint(db);
 }
 
-/* A ring goes on as long as it has a block on a full device. What it frees is its own, so no row of another table moves
- * there meanwhile; and if that is the last free chunk, the ring had it before. */
+/* Inserts into a ring on a full device: frees blocks of the ring, one at a time, until the row has room. The room is
+ * the ring's own: no row of another table moves there meanwhile, and the insertion may take the last free chunk
+ * (db->reclaiming), because the ring had it before. */
 static LN_APART int insert_when_full(const struct lunar_table* table, const struct lunar_value* values) {
   struct lunar* db = table->db;
   const uint32_t row_bytes = ln_row_bytes(table, values) + ln_row_sum_bytes(table);
@@ -183,21 +187,23 @@ static LN_APART int insert_when_full(const struct lunar_table* table, const stru
 #endif
 
 #if LUNAR_WITH_REPAIR
-/* Damage ends no logger: a ring table is repaired when an insertion meets damage, or its removal of the oldest row. */
+/* Repairs a ring table if its insertion, or the removal of the oldest rows that belongs to it, met damage: a program
+ * that logs must be able to continue. Repeats the insertion if the damage prevented it. error: result of the insertion
+ * so far. Returns the result. */
 static LN_APART int repaired(const struct lunar_table* table, const struct lunar_value* values, int error) {
   struct lunar* db = table->db;
   const int damaged = ln_is_damage(db, error);
   if (!damaged && (error || db->marked != table->number + 1u)) return error;
   const int failed = ln_repair_ring(db, table->number);
-  if (failed) db->state = LN_BROKEN; /* the table is half repaired: lunar_table_open goes on after the next mount */
+  if (failed) db->state = LN_BROKEN; /* the repair is unfinished: lunar_table_open repeats it after the next mount */
   LN_TRY(failed);
-  if (!damaged) return ln_ring_trim(table); /* the removals of this insertion */
+  if (!damaged) return ln_ring_trim(table); /* does the removals that belong to this insertion */
   error = ln_undo_change(db, insert(table, values));
   return error == LUNAR_E_FULL && db->state == LN_READY ? insert_when_full(table, values) : error;
 }
 #endif
 
-/* Without a key: inserts the values. With one: sets a column of its row. */
+/* Inserts the values if key is NULL. Otherwise sets a column of the row with this key. */
 static LN_APART int change(const struct lunar_table* table, const struct lunar_value* key, uint8_t column,
                            const struct lunar_value* values) {
   return key ? update(table, key, column, values) : insert(table, values);

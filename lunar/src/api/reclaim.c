@@ -1,24 +1,28 @@
-/* The space of deleted rows. A block is freed when its last row has left it. So rows move out of the blocks with the
- * most dead bytes: a few at each change of the table, more when the device is full.
+/* Reclaims the space of deleted rows. A block is freed when its last row has left it. So rows move out of the blocks
+ * with the most dead bytes: a few at each change of the table, more when the device is full.
  *
- * Each move is a separate operation, with the record of an update that moves a row. A power cut leaves it done or not
- * begun. Moves would use up a transaction's room in the log, so its changes move no rows: lunar_begin moves them before
- * the next transaction.
+ * Each move is a separate operation, with the record of an update that moves a row. After a power cut a move is
+ * complete or has not begun. Moves would use up a transaction's room in the log, so its changes move no rows:
+ * lunar_begin moves them before the next transaction.
  */
 #include "api.h"
 
 enum {
-  DEAD_SHARE = 12,  /* rows begin to move when one of so many bytes of a table's blocks is dead */
-  ROWS_EACH = 8,    /* rows that a change moves at most */
-  BYTES_EACH = 16,  /* times the bytes of the changed row: after that no further one */
-  SHORT_SHARE = 16, /* of the chunks */
-  BLOCKS_MAX = 4    /* that an operation gets for which there is no room */
+  DEAD_SHARE = 12,  /* rows move while more than 1/12 of the bytes in a table's blocks is dead */
+  ROWS_EACH = 8,    /* most rows that a change moves */
+  BYTES_EACH = 16,  /* a change moves no further row after 16 times the bytes of the changed row */
+  SHORT_SHARE = 16, /* a device is nearly full when at most about 1/16 of its chunks is free */
+  BLOCKS_MAX = 4    /* most blocks that are emptied for an operation without room */
 };
 
-/* DUE: only while too much of the table is dead. ANY: every block of which a quarter is dead. FULL: every block. */
-enum urgency { DUE, ANY, FULL };
+/* Which blocks rows move out of. */
+enum urgency {
+  DUE, /* as ANY, but only while too much of the table is dead (is_due) */
+  ANY, /* blocks of which at least a quarter is dead */
+  FULL /* all blocks with dead bytes */
+};
 
-/* Few chunks are left: cursors are no reason to wait. */
+/* Returns 1 if few chunks are free. Then rows move although a cursor is in use. */
 static int is_short(const struct lunar* db) {
   return db->chunks_free <= db->chunks_waiting + 1 + db->geometry.chunk_count / SHORT_SHARE;
 }
@@ -30,7 +34,7 @@ static int is_due(const struct lunar* db, const struct lunar_frame* meta) {
   return dead * DEAD_SHARE > bytes;
 }
 
-/* The next row to move; E_NOT_FOUND: every block is dense. */
+/* Finds the next row to move. Returns E_NOT_FOUND if no block has enough dead bytes for this urgency. */
 static int next_row(struct lunar* db, const struct lunar_frame* meta, enum urgency urgency, struct ln_place* place) {
   uint32_t ref = db->emptied;
   if (urgency < FULL || !ref) LN_TRY(ln_block_sparsest(db, meta, urgency == FULL, &ref));
@@ -38,9 +42,9 @@ static int next_row(struct lunar* db, const struct lunar_frame* meta, enum urgen
   if (ref != db->emptied) db->emptied_slot = 0;
   db->emptied = ref;
   int error = ln_block_row(db, ref, db->emptied_slot, place);
-  if (error == LUNAR_E_NOT_FOUND) error = ln_block_row(db, ref, 0, place); /* rows came into slots before */
+  if (error == LUNAR_E_NOT_FOUND) error = ln_block_row(db, ref, 0, place); /* rows may have come into earlier slots */
   db->emptied_slot = (uint16_t)(place->slot + 1u);
-  return error == LUNAR_E_NOT_FOUND ? LUNAR_E_CORRUPT : error; /* it would have left the table */
+  return error == LUNAR_E_NOT_FOUND ? LUNAR_E_CORRUPT : error; /* a block without rows would have left the table */
 }
 
 static int move(const struct lunar_table* table, struct lunar_frame* meta, enum urgency urgency, uint32_t* bytes) {
@@ -63,7 +67,8 @@ static int move(const struct lunar_table* table, struct lunar_frame* meta, enum 
   return ln_row_store(&row, meta, &key);
 }
 
-/* Moves a row out of the table's sparsest block. E_NOT_FOUND: every block is dense enough. */
+/* Moves a row out of the table's sparsest block. Returns E_NOT_FOUND if no block has enough dead bytes for this
+ * urgency. */
 static int move_one(const struct lunar_table* table, enum urgency urgency, uint32_t* bytes) {
   struct lunar* db = table->db;
   struct lunar_frame* meta;
@@ -82,10 +87,11 @@ static int move_one(const struct lunar_table* table, enum urgency urgency, uint3
   return error;
 }
 
-/* What came of moves is no error of the operation that they precede. Nothing moves any more when a row or page cannot
- * be read: the operation itself may not need it. */
+/* Converts an error of moves into a result for the operation that follows them; 0: the operation continues. Lack of
+ * room for a move is no error of the operation. If a row or page cannot be read, sets db->unmovable, so that no row
+ * moves any more: the operation itself may not need that row or page. */
 static int of_moves(struct lunar* db, int error) {
-  if (db->state == LN_BROKEN) return error == LUNAR_E_IO ? error : LUNAR_E_FAILED; /* the way back failed */
+  if (db->state == LN_BROKEN) return error == LUNAR_E_IO ? error : LUNAR_E_FAILED; /* the undo failed */
   if (LN_NO_ROOM(error) || error == LUNAR_E_TXN_FULL || error == LUNAR_E_NOT_FOUND || error == LUNAR_E_TOO_LARGE)
     return 0;
   if (db->state != LN_READY || (error != LUNAR_E_CORRUPT && error != LUNAR_E_IO)) return error;
@@ -106,7 +112,7 @@ int ln_reclaim_some(const struct lunar_table* table, uint32_t row_bytes) {
   for (uint32_t rows = 0; rows < ROWS_EACH && moved <= BYTES_EACH * row_bytes; rows++, moved += bytes) {
     const int error = move_one(table, DUE, &bytes);
     if (error) return of_moves(db, error);
-    LUNAR_ASSERT(moved <= BYTES_EACH * row_bytes); /* of the rows before this one */
+    LUNAR_ASSERT(moved <= BYTES_EACH * row_bytes); /* moved does not include this row */
   }
   return 0;
 }
@@ -120,13 +126,14 @@ int ln_reclaim_owed(struct lunar* db) {
   db->owed = 0;
   if (rows) {
     error = ln_table_load(db, db->owed_table, &table);
-    if (error == LUNAR_E_CORRUPT || (!error && !table.creation)) return 0; /* it was dropped */
+    if (error == LUNAR_E_CORRUPT || (!error && !table.creation)) return 0; /* the table was dropped */
   }
   for (; rows && !error; rows--) error = move_one(&table, DUE, &bytes);
   return of_moves(db, error);
 }
 
-/* The table with the most dead bytes, if one of its blocks can be emptied. */
+/* Loads the table with the most dead bytes of those that have a block which can be emptied. Returns E_NOT_FOUND if
+ * there is none. */
 static int find_table(struct lunar* db, enum urgency urgency, struct lunar_table* table) {
   uint64_t most = 0;
   uint16_t found = 0;
@@ -148,27 +155,28 @@ static int find_table(struct lunar* db, enum urgency urgency, struct lunar_table
   return most ? ln_table_load(db, found, table) : LUNAR_E_NOT_FOUND;
 }
 
-/* 1: a table gave up a block, which is available from now on; 0: none has one to give up. */
+/* Empties a block of any table and makes a checkpoint, so that the block is available. Returns 1, 0 if no block could
+ * be emptied, or an error. */
 static LN_APART int reclaim_block(struct lunar* db) {
   struct lunar_table table;
   uint32_t bytes = 0;
   if (db->dense || db->unmovable || db->state != LN_READY) return 0;
   int error = find_table(db, FULL, &table);
-  db->emptied = 0; /* one block, from its first row to its last */
+  db->emptied = 0; /* begins with the first row of a block */
   db->dense = error == LUNAR_E_NOT_FOUND;
   const uint32_t releases = db->releases;
   while (!error && db->releases == releases) error = move_one(&table, FULL, &bytes);
-  if (!error) error = ln_checkpoint(db); /* from then on the block is available */
+  if (!error) error = ln_checkpoint(db);
   return error ? of_moves(db, error) : 1;
 }
 
-/* Blocks freed since a checkpoint are available after the next one: an operation without room is tried once more then,
- * and again when rows of a sparse block have made room. */
+/* After E_FULL: the first try makes a checkpoint, which makes the blocks available that were freed since the last one.
+ * Each further try empties a sparse block, at most BLOCKS_MAX blocks. After E_TXN_FULL: tries once more. */
 int ln_retry(struct lunar* db, int* error, struct ln_attempts* attempts) {
   LUNAR_ASSERT(error && attempts);
   *error = ln_undo_change(db, *error);
   if (db->state != LN_READY) return 0;
-  if (*error == LUNAR_E_TXN_FULL && !attempts->emptied) { /* a log without anything else may have room for it */
+  if (*error == LUNAR_E_TXN_FULL && !attempts->emptied) { /* a log with nothing else in it may have room */
     attempts->emptied = 1;
     return 1;
   }
@@ -176,7 +184,7 @@ int ln_retry(struct lunar* db, int* error, struct ln_attempts* attempts) {
   int failed = 0;
   if (attempts->freed) {
     attempts->freed = 0;
-    if (db->freed) failed = ln_checkpoint(db); /* else the way back led over one */
+    if (db->freed) failed = ln_checkpoint(db); /* otherwise the undo has made a checkpoint */
   } else {
     if (attempts->blocks++ == BLOCKS_MAX) return 0;
     failed = reclaim_block(db);

@@ -3,7 +3,8 @@
 
 #if LUNAR_WITH_STAT
 
-/* Of every table and secondary index; these have no blocks. */
+/* Counts tables and secondary indexes, and adds up the bytes and dead bytes of the blocks of all tables. Secondary
+ * indexes have no blocks of rows. */
 static int tables_sum(struct lunar* db, uint32_t* tables, uint64_t* bytes, uint64_t* dead) {
   const uint32_t per_page = (db->config->sector_bytes - LN_ROOT_HEADER) / LN_ROOT_ENTRY;
   for (uint32_t number = 0; number < db->geometry.tables_max; number++) {

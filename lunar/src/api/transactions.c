@@ -5,8 +5,8 @@ static int begin(struct lunar* db) {
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
   if (db->mode == LUNAR_MODE_NONE) return LUNAR_E_UNSUPPORTED;
   LN_TRY(ln_reclaim_owed(db));
-  LN_TRY(ln_stage_write(db, 0)); /* what was before does not share a group with the transaction */
-  LN_TRY(ln_make_room(db, 4));   /* three quarters of what the log can take are left for it */
+  LN_TRY(ln_stage_write(db, 0)); /* operations before the transaction must not share a group with it */
+  LN_TRY(ln_make_room(db, 4));   /* leaves three quarters of the usable log to the transaction */
   db->state = LN_IN_TXN;
   db->parts = 0;
   return 0;
@@ -28,7 +28,7 @@ static int rollback(struct lunar* db) {
   return db->state == LN_BROKEN ? LUNAR_E_FAILED : 0;
 }
 
-/* A lost transaction ends here too. */
+/* Ends a lost transaction, too. Leaves, and returns the error. */
 static int ended(struct lunar* db, int error) {
   if (db->state == LN_TXN_LOST) db->state = LN_READY;
   return ln_leave(db, error);

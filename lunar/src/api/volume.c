@@ -1,10 +1,9 @@
 /* The volume as a whole: format, mount, unmount, sync, and SUPER. */
 #include "api.h"
 
-/* TWICE_MIN: names, metadata and allocation are kept twice where a copy takes at most one sector of so many. */
 enum {
   SECTORS_MIN = 128,
-  TWICE_MIN = 16,
+  TWICE_MIN = 16, /* names, metadata and the map are kept twice if a copy takes at most 1/16 of the sectors */
   STAGE_BYTES_MAX = 64 * 1024,
   CLASSES_MAX = 8,
   LOG_BYTES_MAX = 4 << 20,
@@ -26,11 +25,12 @@ static int config_check(const struct lunar_config* c, const char** why) {
   return c->sector_count < SECTORS_MIN ? LUNAR_E_DEVICE : 0;
 }
 
-/* Sectors first, so that those of an aligned buffer are aligned: a driver with DMA may want that. */
+/* Divides the buffer into the stage, the sectors read ahead, the sectors of the frames, and the frames. The sectors
+ * come first, so that they are aligned if the buffer is: a driver with DMA may need that. */
 static void buffer_divide(struct lunar* db) {
   const uint32_t size = db->config->sector_bytes;
   uint8_t* buffer = db->config->buffer;
-  const size_t word = db->config->mounted ? 0 : sizeof(void*); /* see claim */
+  const size_t word = db->config->mounted ? 0 : sizeof(void*); /* claim uses the last word */
   const size_t bytes = db->config->buffer_bytes / sizeof(void*) * sizeof(void*) - word;
   const uint32_t frame = size + LUNAR_FRAME_BYTES;
   uint32_t stage = (uint32_t)(bytes / 8 / size);
@@ -51,9 +51,10 @@ static void buffer_divide(struct lunar* db) {
   for (size_t i = 0; i < frames; i++) db->frames[i].bytes = sectors + i * size;
 }
 
-/* The log must hold the images of all dirty pages twice, and what happens between two checkpoints. Where that is so few
- * that one operation may change as many pages in frames, there are no more frames than that; where it is many, half of
- * them leave transactions the room they are promised. */
+/* Limits the dirty pages to what the log can take: it must hold the images of all dirty pages twice, and what happens
+ * between two checkpoints. If the limit is below DIRTY_BOUNDED, one operation may make as many pages dirty, so it
+ * limits the number of frames, too. If the limit is at least twice DIRTY_BOUNDED, it is halved, which leaves
+ * transactions the room that they are promised. Without LUNAR_WITH_BUFFER, the limit always limits the frames. */
 enum { DIRTY_BOUNDED = 32 };
 
 static void fit_to_log(struct lunar* db) {
@@ -74,8 +75,9 @@ static void fit_to_log(struct lunar* db) {
   ln_forget_all(db);
 }
 
-/* Notes which handle has the volume: in the device's mark or, without one, in the last word of the buffer. What that
- * has when the power comes is not known, so nobody is refused for it; but the handle that had the buffer finds out. */
+/* Notes which handle has the volume: in *config.mounted or, without it, in the last word of the buffer. Returns E_BUSY
+ * if *config.mounted names another handle. The word in the buffer has an unknown value after power-on, so it refuses no
+ * handle; but a handle that used this buffer before finds its word overwritten (ln_lock). */
 static int claim(struct lunar* db) {
   const struct lunar_config* c = db->config;
   db->holder = c->mounted;
@@ -109,7 +111,7 @@ static int closed(struct lunar* db, int error) {
 
 /* --- SUPER --- */
 
-/* SUPER has the geometry's numbers in the order in which the structure has them. */
+/* SUPER has these fields of struct lunar_geometry in the same order. */
 enum { NUMBERS = 8, SIZES = 4 };
 _Static_assert(offsetof(struct lunar_geometry, chunk_count) ==
                        offsetof(struct lunar_geometry, root_at) + 4 * (NUMBERS - 1) &&
@@ -145,7 +147,7 @@ static void super_write(const struct lunar_config* c, const struct lunar_geometr
 
 static uint32_t map_per_page(const struct lunar_config* c) { return (c->sector_bytes - LN_MAP_HEADER) / LN_MAP_ENTRY; }
 
-/* Where the zones of names, metadata and allocation, with their second copies, end. */
+/* Returns the first sector behind the zones of names, metadata and allocation with their second copies. */
 static uint32_t copies_end(const struct lunar_geometry* g) {
   const uint32_t end = g->map_at + g->map_sectors;
   return g->kept_twice ? 2 * end - g->root_at : end;
@@ -168,7 +170,8 @@ static int geometry_sound(const struct lunar_config* c, const struct lunar_geome
 
 static int super_read(const struct lunar_config* c, const uint8_t* from, struct lunar_geometry* g) {
   if (ln_get32(from + LN_SUPER_MAGIC) != LN_MAGIC) return LUNAR_E_NO_VOLUME;
-  /* Its checksum is over another number of bytes, and would indicate damage. */
+  /* This test comes before the checksum: with sectors of the other size, the checksum covers another number of bytes
+   * and would indicate damage. */
   if (from[LN_SUPER_SECTOR_SHIFT] == (c->sector_bytes == 512 ? 12 : 9)) return LUNAR_E_INVALID;
   if (ln_get32(from) != ln_checksum(LN_MAGIC, from + 4, c->sector_bytes - 4)) return LUNAR_E_CORRUPT;
   if (ln_get16(from + LN_SUPER_VERSION) != LN_VERSION) return LUNAR_E_VERSION;
@@ -189,7 +192,8 @@ static int super_read(const struct lunar_config* c, const uint8_t* from, struct 
   return geometry_sound(c, g) ? 0 : LUNAR_E_CORRUPT;
 }
 
-/* From copy A, or from B when A is not readable. */
+/* Reads the geometry from copy A, or from copy B if copy A is unreadable or damaged. If both fail, returns the error of
+ * copy A; of copy B if copy A is no volume. */
 static LN_APART int super_load(struct lunar* db) {
   struct lunar_geometry geometry;
   int first = LUNAR_E_CORRUPT;
@@ -222,7 +226,7 @@ static int classes_plan(const struct lunar_config* c, struct lunar_geometry* g, 
   if (growth != 1 && growth != 2) return ln_refuse(why, "class_growth is neither 1 nor 2");
   if (!is_power_of_two(min) || min < c->sector_bytes)
     return ln_refuse(why, "class_bytes_min is no power of two, or less than a sector");
-  /* a block has a sector of slots and one of rows */
+  /* A block has at least a sector of slots and one of rows. */
   if (!is_power_of_two(max) || max < 2 * c->sector_bytes || max > 64 * 1024)
     return ln_refuse(why, "class_bytes_max is no power of two from two sectors to 64 KiB");
   if (max < min || max / min > LN_CHUNK_BLOCKS_MAX)
@@ -237,7 +241,8 @@ static int classes_plan(const struct lunar_config* c, struct lunar_geometry* g, 
 
 static int log_plan(const struct lunar_config* c, struct lunar_geometry* g, const char** why) {
   uint32_t sectors = c->log_bytes / c->sector_bytes;
-  if (!c->log_bytes) { /* a 32nd; on a small device an eighth, but not less than 64 sectors */
+  /* Default: 1/32 of the device. On a small device 128 sectors, but at most 1/8 and at least 64 sectors. */
+  if (!c->log_bytes) {
     sectors = c->sector_count / 32;
     if (sectors < 128) sectors = smaller(128, c->sector_count / 8);
     if (sectors < 64) sectors = 64;
@@ -295,9 +300,10 @@ static int write_empty_pages(struct lunar* db) {
 static int write_zones(struct lunar* db) {
   const struct lunar_geometry* g = &db->geometry;
   memset(db->stage, 0, db->config->sector_bytes);
-  ln_put32(db->stage + LN_SUPER_VOLUME, g->volume); /* what volume_number reads when this is cut off */
+  /* If this format is cut off, the next one hashes the number (volume_number) and so gets another one. */
+  ln_put32(db->stage + LN_SUPER_VOLUME, g->volume);
   for (uint32_t copy = 0; copy < 2; copy++)
-    LN_TRY(ln_sectors_write(db, copy, db->stage, 1)); /* no volume until all is there */
+    LN_TRY(ln_sectors_write(db, copy, db->stage, 1)); /* no valid SUPER until the volume is complete */
   LN_TRY(ln_device_sync(db));
   for (uint32_t at = 0; at < g->log_sectors; at += g->unit_sectors)
     LN_TRY(ln_sectors_write(db, g->log_at + at, db->stage, 1));
@@ -314,8 +320,8 @@ static int write_zones(struct lunar* db) {
   return 0;
 }
 
-/* A number that differs from that of any volume whose groups may still lie on the device: from its content, SUPER and
- * the first groups of the log's units, which format overwrites. */
+/* Computes a volume number that differs from those of all volumes whose groups may still lie on the device. Hashes what
+ * format overwrites: SUPER, and the first sector of each unit of the log. */
 static int volume_number(struct lunar* db, uint32_t* number) {
   const struct lunar_geometry* g = &db->geometry;
   *number = db->config->seed;
@@ -366,7 +372,7 @@ int lunar_revalidate(struct lunar* db) {
   int error = ln_lock(db);
   if (!db || !db->config) return error;
   db->doubtful = 1;
-  /* The changes of the transaction fill the buffer: no sector of it is free for the read. */
+  /* If the changes of the transaction fill the buffer, no sector of it is free for the read. */
   if (!error && db->state == LN_IN_TXN && !ln_has_scratch(db)) error = ln_undo(db, LUNAR_E_TXN);
   return ln_leave(db, error ? error : ln_same_volume(db, NULL));
 }
@@ -386,7 +392,8 @@ int lunar_checkpoint(struct lunar* db) {
 static int write_out(struct lunar* db, int flush) {
   LUNAR_ASSERT(db->state != LN_BROKEN);
   if (db->state == LN_IN_TXN) return LUNAR_E_TXN;
-  /* The log has the other pages that are not in place; modes data and full have no others. */
+  /* The log has all pages that are not in place, except those changed without a record. Modes data and full have none
+   * of these. */
   if (db->mode <= LUNAR_MODE_METADATA)
     LN_TRY(db->mode == LUNAR_MODE_NONE ? ln_write_in_place(db, 0) : ln_settle_plain(db, 0, LN_NONE));
   LN_TRY(ln_stage_write(db, 0));
@@ -406,13 +413,13 @@ static int finish(struct lunar* db) {
   if (db->state == LN_IN_TXN) LN_TRY(ln_undo(db, 0));
   if (db->state == LN_BROKEN) return LUNAR_E_FAILED;
   if (db->mode == LUNAR_MODE_NONE) LN_TRY(ln_write_in_place(db, 0));
-  db->mode = LUNAR_MODE_FULL; /* from this checkpoint on any mode may go on */
+  db->mode = LUNAR_MODE_FULL; /* the next mount may use any mode */
   db->wants_settled = LN_AT_UNMOUNT;
   LN_TRY(everything(db));
   if (!db->settled) LN_TRY(ln_checkpoint(db)); /* the next mount needs no image */
 #if LUNAR_WITH_CHECK
-  for (int tries = 0; tries < TRIES && ln_log_whole(db) <= 0; tries++) /* but its sector must be readable */
-    LN_TRY(ln_checkpoint(db));
+  /* Writes the checkpoint again, in other sectors, if it cannot be read back. */
+  for (int tries = 0; tries < TRIES && ln_log_whole(db) <= 0; tries++) LN_TRY(ln_checkpoint(db));
 #endif
   return ln_device_sync(db);
 }

@@ -1,4 +1,4 @@
-/* XXH32 as its public specification has it, in pieces. Tested with the specification's own values. */
+/* XXH32 in pieces, as its public specification defines it. The tests use the specification's own values. */
 #include "device.h"
 
 enum { STRIPE = 16 };

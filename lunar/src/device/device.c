@@ -1,7 +1,8 @@
-/* The one way to the device. A sector outside it can only come from a damaged volume.
+/* All requests to the device. A sector outside the device is E_CORRUPT, because only a damaged volume names one.
  *
- * After a failed write or flush the medium's content is unknown, and a repetition proves nothing: a flush that
- * succeeds later may have lost the earlier data. So it ends the handle; the next mount decides.
+ * After a failed write or flush the medium's content is unknown. Repeating the request proves nothing: a flush that
+ * succeeds later may have lost the earlier data. So the failure ends the handle (LN_BROKEN), and the next mount uses
+ * what the device has.
  */
 #include "device.h"
 
@@ -9,7 +10,9 @@ static int outside(const struct lunar* db, uint32_t sector, uint32_t count) {
   return count > db->config->sector_count || sector > db->config->sector_count - count;
 }
 
-/* After each request; failed: what the driver returned. A lunar_check that is to stop gets nothing more. */
+/* Called after each request. failed: result of the driver; not 0: records the request as failed. Calls config.progress.
+ * If that stops lunar_check, this request and all further ones of the check return E_STOPPED. Otherwise returns 0, or
+ * E_IO for a failed request. */
 static LN_APART int answered(struct lunar* db, int failed, enum lunar_request request, uint32_t sector) {
   const struct lunar_config* c = db->config;
   int error = 0;
@@ -39,13 +42,13 @@ int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count
   int error, again = 0;
 #if LUNAR_WITH_REPAIR
   const uint32_t before = db->failed_sector;
-  again = db->building || db->redoing & LN_SKIPPING; /* what cannot be read is lost: it is read twice */
+  again = db->building || db->redoing & LN_SKIPPING; /* a sector is given up after two failed reads */
 #endif
   do error = answered(db, c->read(c, sector, data, count), LUNAR_REQUEST_READ, sector);
   while (error == LUNAR_E_IO && again--);
 #if LUNAR_WITH_REPAIR
   if (error == LUNAR_E_IO && count == 1 && db->redoing & LN_SKIPPING) db->redoing |= LN_MISSED;
-  if (db->redoing & LN_SKIPPING && (!error || count > 1)) db->failed_sector = before; /* each is read alone then */
+  if (db->redoing & LN_SKIPPING && (!error || count > 1)) db->failed_sector = before; /* next, each is read alone */
   if (!error && db->redoing & LN_MISSED && before - sector < count) db->redoing |= LN_FOUND;
 #endif
   return error;
@@ -56,7 +59,7 @@ int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_
   LUNAR_ASSERT(db->state != LN_BROKEN && !db->checking);
   if (outside(db, sector, count)) return LUNAR_E_CORRUPT;
 #if LUNAR_WITH_REPAIR
-  if (db->failed_sector - sector < count) db->redoing &= (uint8_t)~LN_MISSED; /* a write may make it readable */
+  if (db->failed_sector - sector < count) db->redoing &= (uint8_t)~LN_MISSED; /* the write may make it readable */
 #endif
   db->unsynced = 1;
   LN_COUNT(db->writes, 1);

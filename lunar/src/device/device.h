@@ -1,4 +1,4 @@
-/* The lowest room: requests to the device, checksums, and what every room uses. */
+/* The lowest room: requests to the device, checksums, and definitions that every room uses. */
 #ifndef LUNAR_DEVICE_H
 #define LUNAR_DEVICE_H
 
@@ -14,32 +14,41 @@
     if (ln_error < 0) return ln_error; \
   } while (0)
 
-/* A function whose frame is not to be part of its caller's: what the caller calls next goes deep. */
+/* Prevents inlining. Otherwise the function's local variables would use stack while its caller makes other, deep
+ * calls. */
 #ifdef __GNUC__
 #define LN_APART __attribute__((noinline))
 #else
 #define LN_APART
 #endif
 
-enum ln_checking { LN_CHECKING = 1, LN_STOPPED = 2 }; /* lunar_check; the program stops it */
+/* db->checking; 0: no lunar_check is running. */
+enum ln_checking {
+  LN_CHECKING = 1, /* lunar_check is running */
+  LN_STOPPED = 2   /* config.progress has stopped lunar_check */
+};
 
-/* What redoing has in a recovery; in that of a mount which takes an unreadable sector for the end; where pages in place
- * may be later than the last group that recovery has, so that every table is to be repaired; as long as the last group
- * that recovery has is the checkpoint of an unmount; since a sector could not be read; and since it could be read after
- * all. */
-enum { LN_REDOING = 1, LN_SKIPPING = 2, LN_STALE = 4, LN_ENDED = 8, LN_MISSED = 16, LN_FOUND = 32 };
-/* A recovery repeats operations from which pages in place may have changes already. */
+/* Flags of db->redoing; 0: no recovery is running. */
+enum {
+  LN_REDOING = 1,  /* a recovery is running */
+  LN_SKIPPING = 2, /* mount with config.skip_unreadable: an unreadable sector counts as the end of the log */
+  LN_STALE = 4,    /* pages in place may be newer than the last group found: every table must be repaired */
+  LN_ENDED = 8,    /* the last group found is the checkpoint of an unmount */
+  LN_MISSED = 16,  /* sector failed_sector could not be read and was not written since */
+  LN_FOUND = 32    /* a later read of that sector was successful */
+};
+/* True in a recovery that repeats operations whose changes may already be in the pages in place. */
 #define LN_IS_STALE(db) (LUNAR_WITH_REPAIR && (db)->redoing & LN_STALE)
 
 enum ln_state { LN_CLOSED = 0, LN_READY = 1, LN_IN_TXN = 2, LN_BROKEN = 3, LN_TXN_LOST = 4 };
 
-/* E_INVALID; *why becomes the reason, where a build has texts. */
+/* Returns E_INVALID. A build with texts also sets *why to the reason. */
 #if LUNAR_WITH_TEXTS
 static inline int ln_refuse(const char** why, const char* reason) {
   *why = reason;
   return LUNAR_E_INVALID;
 }
-/* Passes the error on; after E_INVALID lunar_invalid_argument returns the text. */
+/* Returns `error`. For E_INVALID, lunar_invalid_argument returns `which` from then on. */
 static inline int ln_argument(struct lunar* db, int error, const char* which) {
   if (error == LUNAR_E_INVALID) db->invalid = which;
   return error;
@@ -55,7 +64,8 @@ static inline int ln_argument(struct lunar* db, int error, const char* which) {
 #define LN_COUNT(counter, count) ((void)0)
 #endif
 
-/* device.c: the device, with arguments checked and failures as E_IO. */
+/* device.c: requests to the device. Return 0, E_IO after a failure, E_CORRUPT for sectors outside the device, or
+ * E_STOPPED in a lunar_check that config.progress has stopped. */
 int ln_device_read(struct lunar* db, uint32_t sector, void* data, uint32_t count);
 int ln_device_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);
 int ln_device_sync(struct lunar* db);

@@ -1,29 +1,30 @@
-/* The primary index by linear hashing (W. Litwin, VLDB 1980). A bucket is a page and the overflow pages chained to it.
- * Bucket b lies in segment floor(log2 b) + 1 (bucket 0 in segment 0); a segment's buckets are contiguous.
+/* Indexes by linear hashing (W. Litwin, VLDB 1980). A bucket is a page and the overflow pages chained to it. Bucket b
+ * lies in segment floor(log2 b) + 1 (bucket 0 in segment 0); the buckets of a segment are contiguous.
  *
- * A bucket is split over as many insertions as its chain needs: each handles a few pages. Until the last of them,
- * entries of the new bucket lie in the chain of the old one, too.
+ * A bucket is split over as many insertions as its chain needs: each insertion handles a few pages. Until the split is
+ * complete, the chain of the old bucket may also have entries of the new one.
  */
 #include "index.h"
 
-/* Pages of a split that one insertion handles. Each may need an overflow page, beside one for the new entry and a
- * segment or a further overflow page: a record names at most eight blocks. Fewer where several indexes are changed in
- * one operation, for its log is short. */
+/* SPLIT_PAGES: pages of a split that one insertion handles. A record names at most eight new blocks: an overflow page
+ * for the new entry, and one for each page of the split. In the first step of a split, the page of the new bucket makes
+ * one of them unnecessary, but the new bucket may need a segment. SPLIT_PAGES_SECONDARY is smaller: an operation that
+ * changes several indexes has less of the log for each. */
 enum { LOAD_PERCENT = 80, SPLIT_PAGES = 7, SPLIT_PAGES_SECONDARY = 4 };
 
 static uint32_t capacity(const struct lunar* db) { return (db->config->sector_bytes - LN_BUCKET_HEADER) / LN_ENTRY; }
 
 #if LUNAR_DEBUG
-/* A table's pinned page, or a secondary index's copy of one. */
+/* A pinned metadata page of a table, or the copy of that of a secondary index. */
 static int is_meta(const struct lunar_frame* frame) {
   return frame->sector == LN_NONE || (frame->pins > 0 && frame->kind == LN_META);
 }
 
 #endif
 
-/* The hash depends on the volume's number. Whoever chooses the keys does not know it, and so cannot choose keys that
- * share a bucket. The number is added before the first product: consecutive keys stay as evenly spread as without it.
- */
+/* The hash depends on the volume's number. A user who chooses the keys does not know it, so cannot choose keys that
+ * share a bucket. The number is added before the first multiplication, so that consecutive keys stay as evenly spread
+ * as without it. */
 static uint32_t mixed(const struct lunar* db, uint64_t key) {
   key = (key + db->geometry.volume) * 0xff51afd7ed558ccdu;
   key = (key ^ key >> 33) * 0xc4ceb9fe1a85ec53u;
@@ -59,8 +60,8 @@ static int bucket_sector(struct lunar_frame* meta, uint32_t bucket, uint32_t* se
   return 0;
 }
 
-/* The last page of the old bucket's chain whose entries have been moved; the new bucket's page: none has been. LN_NONE:
- * no bucket is being split. */
+/* Returns the last page of the old bucket's chain from which the split has moved entries; the new bucket's page if the
+ * split has handled none yet; LN_NONE if no bucket is being split. */
 static uint32_t split_at(struct lunar_frame* meta) { return ln_get32(meta->bytes + LN_META_SPLIT); }
 
 static void split_set(struct lunar* db, struct lunar_frame* meta, uint32_t sector) {
@@ -68,14 +69,15 @@ static void split_set(struct lunar* db, struct lunar_frame* meta, uint32_t secto
   ln_dirty(db, meta);
 }
 
-/* The bucket whose split makes, or made, the last one. */
+/* Returns the bucket whose split makes, or has made, the last bucket. */
 static uint32_t split_bucket(uint32_t buckets) {
   LUNAR_ASSERT(buckets > 1);
   return buckets - 1 - (1u << log2_floor(buckets - 1));
 }
 
-/* The pages in which an entry may lie: those of its bucket, and, when that is the one which a split makes, those of the
- * bucket which is split. */
+/* The pages in which an entry may lie: those of its bucket and, while a split fills this bucket, those of the bucket
+ * that is split. sector: the page, LN_NONE behind the last. other: first page of the bucket that is split; LN_NONE:
+ * none. steps: pages passed so far. */
 struct chain {
   uint32_t bucket, sector, other, steps;
 };
@@ -88,7 +90,7 @@ static int chain_of(struct lunar* db, struct lunar_frame* meta, uint64_t key, st
   return bucket_sector(meta, chain->bucket, &chain->sector);
 }
 
-/* A chain longer than the device has sectors can only be a circle. */
+/* Moves on to the next page. A chain of more pages than the device has sectors is a cycle. */
 static int next_of(struct lunar* db, const uint8_t* page, struct chain* chain) {
   chain->sector = ln_get32(page + LN_BUCKET_OVERFLOW);
   if (chain->sector == LN_NONE) {
@@ -105,7 +107,7 @@ static int entry_is(const uint8_t* entry, uint64_t key, struct ln_place place) {
 }
 
 #if LUNAR_DEBUG
-/* No entry of the page belongs to the bucket. */
+/* Returns 1 if no entry of the page belongs to the bucket, 0 if one does. */
 static int has_none_of(const struct lunar* db, const uint8_t* page, uint32_t bucket, uint32_t buckets) {
   const uint32_t count = ln_get16(page + LN_BUCKET_COUNT);
   LUNAR_ASSERT(count <= capacity(db));
@@ -130,7 +132,7 @@ static int fresh_bucket(struct lunar* db, uint32_t sector) {
   return 0;
 }
 
-/* The class of the segment's block, or of the chunks that it consists of. */
+/* Returns the class of the block that the segment is, or of the chunks of which it consists. */
 static uint8_t segment_class(const struct lunar* db, uint32_t segment) {
   uint8_t class = 0;
   while (class + 1 < db->geometry.class_count && ln_class_sectors(db, class) < segment_sectors(segment)) class ++;
@@ -197,7 +199,7 @@ static void put_entry(struct lunar* db, struct lunar_frame* frame, uint64_t key,
   ln_dirty(db, frame);
 }
 
-/* Appends to the first page of the chain that has room; makes one when none has. */
+/* Adds an entry to the first page of the chain that has room. Adds an overflow page if none has. */
 static int append(struct lunar* db, uint32_t sector, uint64_t key, struct ln_place place) {
   struct chain chain = {.sector = sector, .other = LN_NONE};
   for (;;) {
@@ -266,8 +268,8 @@ uint32_t ln_hash_segments(const struct lunar* db, uint32_t rows) {
 #define segments_max(db) LN_SEGMENTS
 #endif
 
-/* 1: the table has a further bucket, to which a split will move entries; 0: there is no room for one, and chains grow
- * instead. */
+/* Adds a bucket, to which split_on will move entries. Returns 1; 0 if there is no room, so that chains become longer
+ * instead; or an error. */
 static int split_begin(struct lunar* db, struct lunar_frame* meta) {
   const uint32_t bucket = buckets_of(meta), segment = segment_of(bucket);
   uint32_t sector;
@@ -283,8 +285,8 @@ static int split_begin(struct lunar* db, struct lunar_frame* meta) {
   return 1;
 }
 
-/* Moves the entries of the next pages of the bucket that is split. Where the new bucket has no room, the entries stay
- * for now. */
+/* Moves the entries of the next pages of the bucket that is split. If there is no room for an overflow page, the other
+ * entries stay until a later insertion. */
 static LN_APART int split_on(struct lunar* db, struct lunar_frame* meta, uint32_t pages) {
   const uint32_t buckets = buckets_of(meta);
   uint32_t new_sector, previous = split_at(meta), sector;
@@ -369,7 +371,7 @@ int ln_hash_move(struct lunar* db, struct lunar_frame* meta, uint64_t key, struc
 }
 
 #if LUNAR_WITH_SECONDARY
-/* A page for the entry, between the bucket's and the others. */
+/* Puts the entry into a new overflow page, directly behind the bucket's page. */
 static int put_overflow(struct lunar* db, struct lunar_frame* bucket, uint64_t key, struct ln_place place) {
   struct lunar_frame* frame;
   uint32_t ref;
@@ -383,8 +385,9 @@ static int put_overflow(struct lunar* db, struct lunar_frame* bucket, uint64_t k
   return 0;
 }
 
-/* Into the bucket's page or its first overflow page: the others, of which many equal keys make many, are full, because
- * what leaves one of them is replaced from the first. */
+/* Inserts an entry into the bucket's page or its first overflow page. The other overflow pages, of which many equal
+ * keys make many, are not searched: they are normally full, because ln_hash_leave fills a gap in them with an entry of
+ * the first one. */
 static LN_APART int enter(struct lunar* db, struct lunar_frame* meta, uint64_t key, struct ln_place place) {
   struct lunar_frame *bucket, *frame;
   struct chain chain;
@@ -410,8 +413,9 @@ int ln_hash_enter(struct lunar* db, struct lunar_frame* meta, uint64_t key, stru
   return grow(db, meta, SPLIT_PAGES_SECONDARY);
 }
 
-/* Fills the entry's place with the last entry of the bucket's first overflow page. *emptied: that page, when it was its
- * only one. */
+/* Removes entry i of a page: the last entry of overflow page `first` takes its position, or the last one of the same
+ * page if first is LN_NONE or empty. If `first` becomes empty, *emptied is its sector and *next that of the page behind
+ * it. */
 static int replace(struct lunar* db, uint32_t first, struct lunar_frame* frame, uint32_t i, uint32_t* emptied,
                    uint32_t* next) {
   struct lunar_frame* from = frame;
@@ -437,8 +441,8 @@ static int replace(struct lunar* db, uint32_t first, struct lunar_frame* frame, 
   return 0;
 }
 
-/* While a bucket is split, no entry goes from one page of its chain to another, for that might be a page that has been
- * handled. */
+/* Returns 1 if a split reads or fills this bucket, 0 if not. Then no entry may move to another page of its chain, which
+ * the split may already have handled. */
 static int is_in_split(struct lunar_frame* meta, uint32_t bucket) {
   const uint32_t buckets = buckets_of(meta);
   return split_at(meta) != LN_NONE && buckets > 1 && (bucket == buckets - 1 || bucket == split_bucket(buckets));
@@ -529,7 +533,7 @@ static int walk_segments(struct lunar* db, struct lunar_frame* meta, uint32_t se
   return 0;
 }
 
-/* also: a bucket whose entries may lie here as well. */
+/* also: another bucket whose entries may lie in the page. */
 static int walk_entries(struct lunar* db, const struct lunar_frame* frame, uint32_t bucket, uint32_t also,
                         uint32_t buckets, struct ln_walk* walk) {
   uint8_t* page = frame->bytes;
@@ -560,7 +564,7 @@ int ln_hash_walk(struct ln_walk* walk, struct lunar_frame* meta) {
   LN_TRY(walk_segments(db, meta, segment_of(buckets - 1) + 1, walk));
   const int splitting = split_at(meta) != LN_NONE;
   const uint32_t from = splitting && buckets > 1 ? split_bucket(buckets) : LN_NONE;
-  int met = !splitting; /* the page up to which the split has come */
+  int met = !splitting; /* 1: the walk has met the page that split_at returns */
   for (uint32_t bucket = 0; bucket < buckets; bucket++) {
     uint32_t sector;
     LN_TRY(bucket_sector(meta, bucket, &sector));
@@ -603,7 +607,7 @@ static int chain_has(struct lunar* db, uint32_t sector, uint32_t ref) {
   return chain.sector == ref;
 }
 
-/* The chains in which its first entry may lie; without an entry, all chains. */
+/* Searches the chains in which the first entry of the page may lie. For a page without entries, searches all chains. */
 int ln_hash_has_page(struct lunar* db, struct lunar_frame* meta, uint32_t ref, int kind) {
   LUNAR_ASSERT(is_meta(meta));
   struct lunar_frame* frame;

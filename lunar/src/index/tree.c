@@ -1,9 +1,11 @@
-/* The primary index as a B+tree (R. Bayer, E. McCreight 1972; D. Comer 1979) of byte strings. A page is one sector and
- * has the bytes with which all its keys begin once (R. Bayer, K. Unterauer: Prefix B-trees, 1977). They grow when the
- * page is full or split, and shrink when a key comes that begins otherwise: it is then the first or last of the page. A
- * page leaves the tree when it is empty and is not merged before. Leaves are not chained: who reads on stays in the
- * leaf as long as no tree has changed, and descends again, which needs no page but those of one path, at its end and
- * after that.
+/* Indexes as B+trees (R. Bayer, E. McCreight 1972; D. Comer 1979) of byte strings. A page is one sector. It stores the
+ * prefix that its keys have in common only once (R. Bayer, K. Unterauer: Prefix B-trees, 1977). The prefix becomes
+ * longer when the page has no room for a key, and shorter when a key with another beginning comes, which is then the
+ * first or last key of the page.
+ *
+ * A page leaves the tree when it is empty; pages are not merged. Leaves are not chained. A cursor stays in its leaf as
+ * long as no tree has changed. At the end of the leaf, and after a change, it descends again, which reads only the
+ * pages of one path.
  */
 #include "index.h"
 
@@ -11,10 +13,11 @@
 
 struct entry {
   uint8_t* bytes;  /* u8 count, key, payload */
-  uint32_t number; /* among the page's */
+  uint32_t number; /* position among the page's entries */
 };
 
-/* From the root to a leaf: the pages, and in each inner one the entry that was followed. */
+/* A path from the root to a leaf. refs: the pages by level, the leaf at 0. entries: the entry that was followed in each
+ * inner page. */
 struct path {
   uint32_t refs[LN_TREE_HEIGHT_MAX];
   uint16_t entries[LN_TREE_HEIGHT_MAX];
@@ -45,13 +48,14 @@ static int compare_keys(const struct ln_key* a, const struct ln_key* b) {
   return compare_bytes(a->bytes, a->count, b->bytes, b->count);
 }
 
-/* 0: the key begins with the page's prefix. Otherwise all keys of the page are less (negative) or more than it. */
+/* Returns 0 if the key begins with the prefix of the page. Otherwise all keys of the page are less (negative) or
+ * greater (positive) than the key. */
 static int compare_prefix(const uint8_t* page, const struct ln_key* key) {
   const uint32_t bytes = prefix_bytes(page);
   return compare_bytes(page + LN_TREE_HEADER, bytes, key->bytes, key->count < bytes ? key->count : bytes);
 }
 
-/* The key begins with the page's prefix, and the entry has one. */
+/* Compares the key of an entry with `key`, which begins with the prefix of the page. The entry must have a key. */
 static int compare(const uint8_t* page, const uint8_t* entry, const struct ln_key* key) {
   const uint32_t prefix = prefix_bytes(page);
   LUNAR_ASSERT(key->count >= prefix);
@@ -62,7 +66,7 @@ static int is_key(const uint8_t* page, const uint8_t* entry, const struct ln_key
   return compare_prefix(page, key) == 0 && compare(page, entry, key) == 0;
 }
 
-/* Of an entry that has a key. */
+/* Reads the key of an entry that has one. */
 static void key_from(const uint8_t* page, const uint8_t* entry, struct ln_key* key) {
   const uint32_t prefix = prefix_bytes(page);
   key->count = (uint8_t)(prefix + entry[0]);
@@ -70,7 +74,7 @@ static void key_from(const uint8_t* page, const uint8_t* entry, struct ln_key* k
   memcpy(key->bytes + prefix, entry + 1, entry[0]);
 }
 
-/* A page whose entries end where it says, none longer than a key may be. */
+/* Returns 1 if the entries end where the header says and no key is too long, 0 if not. */
 static int sound(const struct lunar* db, const uint8_t* page, uint32_t level) {
   const uint32_t end = end_of(page), prefix = prefix_bytes(page);
   uint32_t at = LN_TREE_HEADER + prefix, count = 0;
@@ -85,7 +89,8 @@ static int sound(const struct lunar* db, const uint8_t* page, uint32_t level) {
 }
 
 #if LUNAR_DEBUG
-/* The keys of the page do not fall. They do in a damaged one, and a change leaves them so. */
+/* Returns 1 if the keys of the page are in ascending order, 0 if not. In a damaged page they may not be, before and
+ * after a change. */
 static int in_order(uint8_t* page) {
   const uint8_t* entry = entries_of(page);
   for (uint32_t i = 1; i < count_of(page); i++) {
@@ -96,7 +101,7 @@ static int in_order(uint8_t* page) {
   return 1;
 }
 
-/* What holds for a page after a change of its entries. was: they were in order before it. */
+/* Asserts what holds for a page after a change of its entries. was: the entries were in order before the change. */
 static void page_check(const struct lunar* db, uint8_t* page, int was) {
   LUNAR_ASSERT(sound(db, page, page[LN_TREE_LEVEL]) || count_of(page) == 0);
   LUNAR_ASSERT(!was || in_order(page));
@@ -119,7 +124,8 @@ static int page_of(struct lunar* db, uint32_t ref, uint32_t level, struct lunar_
   return LUNAR_E_CORRUPT;
 }
 
-/* The first entry with a key of at least key (or more than it); the end of the entries without one. */
+/* Finds the first entry whose key is at least `key` (more: greater than `key`), or the end of the entries if there is
+ * none. */
 static struct entry first_from(uint8_t* page, const struct ln_key* key, int more) {
   const int prefix = compare_prefix(page, key);
   struct entry e = {entries_of(page), 0};
@@ -154,7 +160,7 @@ static void root_set(struct lunar* db, struct lunar_frame* meta, uint32_t ref, u
   ln_dirty(db, meta);
 }
 
-/* To the leaf in which the key is or would be. */
+/* Finds the path to the leaf that has the key, or would have it. */
 static int descend(struct lunar* db, struct lunar_frame* meta, const struct ln_key* key, struct path* path) {
   LN_TRY(height_of(meta, &path->height));
   uint32_t ref = root_of(meta);
@@ -207,7 +213,7 @@ int ln_tree_find(struct lunar* db, struct lunar_frame* meta, const struct ln_key
 
 /* --- insertion --- */
 
-/* Makes room for bytes at this place, or takes them away. */
+/* Inserts this many bytes at `at`, or removes them if the number is negative. */
 static void shift(uint8_t* page, uint8_t* at, int bytes) {
   LUNAR_ASSERT(at >= page + LN_TREE_HEADER && at <= page + end_of(page));
   uint8_t* from = bytes < 0 ? at - bytes : at;
@@ -224,21 +230,21 @@ static void put_bytes(uint8_t* page, uint8_t* at, const uint8_t* key, uint32_t c
   ln_put16(page + LN_TREE_COUNT, count_of(page) + 1);
 }
 
-/* The key begins with the page's prefix. */
+/* Inserts an entry. The key begins with the prefix of the page. */
 static void put_entry(uint8_t* page, uint8_t* at, const struct ln_key* key, struct ln_place place) {
   const uint32_t prefix = prefix_bytes(page);
   LUNAR_ASSERT(compare_prefix(page, key) == 0);
   put_bytes(page, at, key->bytes + prefix, key->count - prefix, place);
 }
 
-/* With how many equal bytes they begin. */
+/* Returns how many bytes at the beginning of a and b are equal. */
 static uint32_t common(const uint8_t* a, uint32_t a_bytes, const uint8_t* b, uint32_t b_bytes) {
   uint32_t same = 0;
   while (same < a_bytes && same < b_bytes && a[same] == b[same]) same++;
   return same;
 }
 
-/* Gives the page a prefix of so many bytes, all of which its keys have. It has room for that. */
+/* Sets the length of the prefix, which all keys of the page have in common. The page has room for the change. */
 static void prefix_set(uint8_t* page, uint32_t bytes) {
   const uint32_t was = prefix_bytes(page);
   uint8_t moved[LUNAR_TREE_KEY_MAX];
@@ -270,7 +276,8 @@ static void prefix_set(uint8_t* page, uint32_t bytes) {
   }
 }
 
-/* The longest prefix that the page's keys and this one have, which begins with the page's prefix. */
+/* Returns the length of the longest prefix that `key` and the keys of the page have in common. The key begins with the
+ * prefix of the page. */
 static uint32_t longest_prefix(uint8_t* page, const struct ln_key* key) {
   const uint32_t prefix = prefix_bytes(page), count = count_of(page);
   if (count <= keyless(page)) return prefix;
@@ -279,13 +286,13 @@ static uint32_t longest_prefix(uint8_t* page, const struct ln_key* key) {
   return prefix + common(low + 1, all, key->bytes + prefix, key->count - prefix);
 }
 
-/* Where the page's entries would end with a prefix of so many bytes. */
+/* Returns where the entries would end with a prefix of this length. */
 static int end_with(const uint8_t* page, uint32_t prefix) {
   const int longer = (int)prefix - (int)prefix_bytes(page), keys = (int)count_of(page) - (int)keyless(page);
   return (int)end_of(page) - longer * (keys - 1);
 }
 
-/* 1: the page has got the key; its prefix has become as short or as long as that needs. 0: it has no room. */
+/* Inserts the key and adapts the length of the prefix. Returns 1, or 0 if the page has no room. */
 static int put_fitting(const struct lunar* db, uint8_t* page, const struct ln_key* key, struct ln_place place) {
   const int size = (int)db->config->sector_bytes, rest = (int)(1 + key->count + payload_bytes(page));
   uint32_t prefix = common(page + LN_TREE_HEADER, prefix_bytes(page), key->bytes, key->count);
@@ -304,8 +311,9 @@ static void take_entry(uint8_t* page, uint8_t* at) {
   ln_put16(page + LN_TREE_COUNT, count_of(page) - 1);
 }
 
-/* Half of the bytes stay. Where the new entry is the last, as with rising keys, all of them stay; where its key begins
- * otherwise than those of the page, which are all more than it, none does. */
+/* Returns the first entry that moves to the new page. Half of the bytes stay. If the new entry is the last, as with
+ * rising keys, all entries stay. If its key does not begin with the prefix, all keys of the page are greater, and all
+ * of them move. */
 static struct entry split_point(uint8_t* page, uint32_t new_entry, const struct ln_key* key) {
   if (new_entry == count_of(page)) return entry_at(page, new_entry);
   if (compare_prefix(page, key)) return entry_at(page, keyless(page));
@@ -317,7 +325,8 @@ static struct entry split_point(uint8_t* page, uint32_t new_entry, const struct 
   return e;
 }
 
-/* The shortest key that is above the left leaf's last and not above the right leaf's first. */
+/* Sets key to the shortest key that is greater than the last key of the left leaf and not greater than the first key of
+ * the right one. */
 static void separator(uint8_t* left, uint8_t* right, struct ln_key* key) {
   struct ln_key last;
   key_from(left, entry_at(left, count_of(left) - 1).bytes, &last);
@@ -326,7 +335,7 @@ static void separator(uint8_t* left, uint8_t* right, struct ln_key* key) {
   if (same < key->count) key->count = (uint8_t)(same + 1);
 }
 
-/* The first entry of an inner page leads to all that is less than the second one's key. */
+/* Removes the key of the first entry of an inner page, which leads to all keys less than that of the second entry. */
 static void lowest_first(uint8_t* page) {
   LUNAR_ASSERT(page[LN_TREE_LEVEL] > 0 && count_of(page) > 0);
   uint8_t* first = entries_of(page);
@@ -334,7 +343,7 @@ static void lowest_first(uint8_t* page) {
   first[0] = 0;
 }
 
-/* What is from there on moves to the empty page. */
+/* Moves `from` and the entries behind it to the empty page `right`. */
 static void move_upper(uint8_t* page, uint8_t* right, struct entry from) {
   const uint32_t moved = end_of(page) - (uint32_t)(from.bytes - page), count = count_of(page);
   if (from.number < count) {
@@ -349,7 +358,8 @@ static void move_upper(uint8_t* page, uint8_t* right, struct entry from) {
   if (from.number <= keyless(page)) prefix_set(page, 0);
 }
 
-/* Puts the entry into the full page, whose upper part goes to a new one; then key and place lead to that. */
+/* Inserts the entry into a full page: its upper part moves to a new page. key and *place become the entry of the new
+ * page in the level above. */
 static int split(struct lunar* db, struct lunar_frame* frame, uint32_t number, struct ln_key* key,
                  struct ln_place* place) {
   uint8_t* page = frame->bytes;
@@ -366,7 +376,7 @@ static int split(struct lunar* db, struct lunar_frame* frame, uint32_t number, s
   put_entry(to, entry_at(to, stays ? number : number - from.number).bytes, key, *place);
   if (page[LN_TREE_LEVEL] == 0) {
     separator(page, right, key);
-  } else { /* the separator moves up: the page below it needs none */
+  } else { /* the separator moves up; the first entry of the new page needs no key */
     key_from(right, entries_of(right), key);
     lowest_first(right);
   }
@@ -395,8 +405,9 @@ static int grow(struct lunar* db, struct lunar_frame* meta, const struct ln_key*
   return 0;
 }
 
-/* 0: the tree can grow, or a split of the leaf ends below its root; and there are pages for all that it may need. It is
- * asked before the first of the splits: without a log one that fails after it would be for good. */
+/* Returns 0 if all splits that an insertion may need can be made: the tree can become higher or an inner page on the
+ * path has room, and there are enough free blocks. Otherwise returns E_INDEX_FULL or E_FULL. Called before the first
+ * split, because mode none could not undo it if a later split failed. */
 static int may_split(struct lunar* db, const struct path* path) {
   int room = path->height < LN_TREE_HEIGHT_MAX;
   for (uint32_t level = 1; !room && level < path->height; level++) {
@@ -441,7 +452,7 @@ int ln_tree_insert(struct lunar* db, struct lunar_frame* meta, const struct ln_k
 
 static int is_last_page(struct lunar_frame* meta, struct lunar_frame* frame) { return root_of(meta) == frame->sector; }
 
-/* A root that leads to one page only gives way to it. */
+/* Removes the root as long as it leads to one page only, which becomes the root. */
 static int shrink(struct lunar* db, struct lunar_frame* meta) {
   uint32_t height;
   LN_TRY(height_of(meta, &height));
@@ -501,9 +512,8 @@ int ln_tree_move(struct lunar* db, struct lunar_frame* meta, const struct ln_key
   return to.ref == LN_NONE ? remove_entry(db, meta, &path, e.number) : 0;
 }
 
-/* From page to page, each inner one when all below it are freed. */
 #if LUNAR_WITH_TRUNCATE
-/* The root becomes the only page. */
+/* Makes the root an empty leaf, the only page of the tree. */
 static int empty_again(struct lunar* db, struct lunar_frame* meta, uint32_t level) {
   struct lunar_frame* frame;
   const uint32_t root = root_of(meta), size = db->config->sector_bytes;
@@ -521,6 +531,7 @@ static int empty_again(struct lunar* db, struct lunar_frame* meta, uint32_t leve
 #define empty_again(db, meta, level) 0
 #endif
 
+/* Frees all pages, an inner page after those below it. */
 int ln_tree_drop(struct lunar* db, struct lunar_frame* meta, int stays) {
   struct path path = {.refs = {0}};
   LN_TREES_CHANGE(db);
@@ -549,7 +560,7 @@ int ln_tree_drop(struct lunar* db, struct lunar_frame* meta, int stays) {
 }
 
 #if LUNAR_WITH_REPAIR
-/* A key of the page, or of one below it; E_NOT_FOUND: it has none. */
+/* Finds a key of the page, or of a page below it. Returns 0, E_NOT_FOUND if there is none, or an error. */
 static int key_in(struct lunar* db, uint32_t ref, uint32_t level, struct ln_key* key) {
   for (;; level--) {
     struct lunar_frame* frame;
@@ -583,7 +594,7 @@ int ln_tree_has_page(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
 }
 #endif
 
-/* --- reading on --- */
+/* --- cursors --- */
 
 #if LUNAR_WITH_CURSOR
 static void found(const struct lunar_frame* leaf_frame, struct entry e, struct ln_key* key, struct ln_place* place,
@@ -665,7 +676,7 @@ int ln_tree_seek(struct lunar* db, struct lunar_frame* meta, enum ln_seek seek, 
     *key = bound;
     seek = seek == LN_AT_LEAST || seek == LN_MORE ? LN_AT_LEAST : LN_LESS;
   }
-  return LUNAR_E_CORRUPT; /* no page is empty */
+  return LUNAR_E_CORRUPT; /* too many leaves without an entry: a sound tree has none */
 }
 #endif
 
@@ -697,7 +708,7 @@ static int walk_leaf(const struct lunar_frame* frame, struct rise* rise, struct 
   return 0;
 }
 
-/* The next entry of an inner page: *child, LN_NONE behind the last. */
+/* Checks entry `number` of an inner page. *child becomes the page to which it leads, LN_NONE behind the last entry. */
 static int walk_inner(const struct lunar_frame* frame, uint32_t number, struct rise* rise, uint32_t* child,
                       struct ln_walk* walk) {
   uint8_t* page = frame->bytes;

@@ -1,15 +1,18 @@
-/* Many frames: a hash table finds them, a clock replaces them. Its hand goes round them and takes one chance from each
- * at a pass (GCLOCK; A. Smith, ACM TODS 3(3), 1978). Pages that lead to rows have several chances. Sectors of rows have
- * one, and only after a later operation uses them too: a row is much larger than its part of the index, and replacing
- * by last use alone would evict the index with the rows. Dirty frames make no room before they are clean; the
- * operation in whose course too many of them have rows begins with a checkpoint (ln_make_room), because rows wait for
- * it at the cost of the index. A page that waits to be written in place (log.c) makes room as a clean one does, but
- * not while one operation takes many chunks.
+/* Finds frames with a hash table and evicts them with a clock, for a buffer with many frames.
  *
- * A sector of rows that is read once goes first, from the frame that the hand stands at. Recovery and check come back
- * to such sectors a little later: for them the hand goes on. Recovery keeps sectors without an image in place (FRESH)
- * as long as it can: with the frame it would forget that they need none, and the log has no room for more images than
- * the operations needed.
+ * The clock's hand moves from frame to frame and takes one chance from each; a frame without chances is evicted
+ * (GCLOCK; A. Smith, ACM TODS 3(3), 1978). Pages that lead to rows have several chances. A sector of rows has one, and
+ * only after a second operation has used it. The reason: a row is much larger than its part of the index, so evicting
+ * by last use alone would evict the index together with the rows.
+ *
+ * A dirty frame is not evicted. Dirty rows wait for a checkpoint and take frames from the index. If there are too many
+ * of them, the next operation begins with a checkpoint (ln_make_room). A page that waits to be written in place (log.c)
+ * is evicted like a clean one, but last while an operation allocates a run of chunks.
+ *
+ * A sector of rows that was used by one operation only is evicted first: after an eviction the hand stays at the frame,
+ * which gets the new sector. Recovery and lunar_check use the same sectors again a little later, so for them the hand
+ * moves on. Recovery evicts LN_FRESH sectors last: without the frame it would not know that they need no image, and the
+ * log has no room for more images than the operations needed.
  *
  * frames[h].first begins the chain of frames whose sectors have hash h. 0xffff ends a chain.
  */
@@ -17,7 +20,10 @@
 
 #if LUNAR_WITH_BUFFER
 
-enum { END = 0xffff, CHANCES = 3 /* of a page; a row's sectors are taken when they have so many left */ };
+enum {
+  END = 0xffff,
+  CHANCES = 3 /* chances of a page; a sector of rows is evicted when it has this many left */
+};
 
 static uint16_t number_of(const struct lunar* db, const struct lunar_frame* f) {
   LUNAR_ASSERT(ln_is_frame(db, f));

@@ -1,5 +1,5 @@
-/* Frames: sectors of the device in RAM. Few of them, searched from the first to the last; one that was not used for
- * some time makes room. A dirty frame never does: see DESIGN.md, "Between checkpoints nothing in place changes".
+/* Frames: sectors of the device in RAM. A frame that was not used for some time is evicted. A dirty frame never is: see
+ * DESIGN.md, "Between checkpoints nothing in place changes". The search here is for few frames, buffer.c is for many.
  */
 #include "pages.h"
 
@@ -12,7 +12,7 @@ struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector) {
   return NULL;
 }
 
-/* One that was used has another chance (F. Corbato's clock, 1968). */
+/* The clock of F. Corbato (1968): a frame that was used since the hand's last pass gets another chance. */
 struct lunar_frame* ln_buffer_oldest(struct lunar* db) {
   LUNAR_ASSERT(db->frame_count > 0 && db->clock < db->frame_count);
   for (uint32_t steps = 0; steps < 2u * db->frame_count; steps++) {
@@ -33,7 +33,7 @@ void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sect
 }
 #endif
 
-/* A frame without a sector has nothing else either. */
+/* Asserts that the flags and pins of a frame are consistent. A frame without a sector has neither. */
 static void frame_check(const struct lunar* db, const struct lunar_frame* f) {
   (void)db, (void)f; /* without assertions */
   LUNAR_ASSERT(ln_is_frame(db, f) && f->pins < UINT8_MAX);
@@ -57,7 +57,8 @@ static LN_APART int make_room(struct lunar* db) {
   return has_room(db) ? 0 : ln_spill(db);
 }
 
-/* After make_room. */
+/* Evicts a frame for the sector and pins it. The caller has called make_room. Returns E_BUFFER if all are pinned or
+ * dirty. */
 static int take(struct lunar* db, uint32_t sector, struct lunar_frame** frame) {
   struct lunar_frame* f = ln_buffer_oldest(db);
   if (!f) return LUNAR_E_BUFFER;
@@ -69,7 +70,7 @@ static int take(struct lunar* db, uint32_t sector, struct lunar_frame** frame) {
   return 0;
 }
 
-/* A kept page is as good as a clean one: it goes in place when its frame is wanted. */
+/* A kept page counts as clean, because it is written in place when its frame is needed. */
 int ln_ensure_clean(struct lunar* db, uint32_t count) {
   uint32_t clean = 0, kept = 0;
   LUNAR_ASSERT(db->frames_dirty <= db->frame_count);
@@ -97,7 +98,8 @@ static int sound(const struct lunar* db, uint32_t sector, const uint8_t* bytes) 
 }
 
 #if LUNAR_WITH_CARDS
-/* A sector of the buffer whose content is not needed; NULL: there is none. */
+/* Returns a sector of the buffer whose content is not needed; NULL if there is none. data: content of the stage that
+ * must not be overwritten; NULL: none. */
 static uint8_t* scratch(struct lunar* db, const void* data) {
 #if LUNAR_WITH_PREFETCH
   db->ahead_count = 0;
@@ -145,7 +147,7 @@ void ln_make_scratch(struct lunar* db) {
 int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {
 #if LUNAR_WITH_CARDS
   const int error = ln_same_volume(db, data);
-  if (error) db->state = LN_BROKEN; /* what was to be written is not on the device */
+  if (error) db->state = LN_BROKEN; /* the data is not on the device */
   LN_TRY(error);
 #endif
   ln_ahead_forget(db, sector, count);
@@ -153,7 +155,7 @@ int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32
 }
 #endif
 
-/* How far behind its first copy the second copy of a sector is; 0: it is kept once. */
+/* Returns how many sectors the second copy of a sector lies behind the first one; 0 if the sector is kept once. */
 static LN_APART uint32_t copy_distance(const struct lunar* db, uint32_t sector) {
   const struct lunar_geometry* g = &db->geometry;
   const uint32_t zones = g->map_at + g->map_sectors - g->root_at;
@@ -167,11 +169,11 @@ int ln_home_read(struct lunar* db, uint32_t sector, uint8_t* bytes) {
   LN_TRY(ln_device_read(db, sector + distance, bytes, 1));
   if (!sound(db, sector, bytes)) return LUNAR_E_CORRUPT;
   LN_COUNT(db->second_copies, 1);
-  db->doubtful = 0; /* its checksum depends on the volume's number */
+  db->doubtful = 0; /* its checksum includes the number of the volume, which is therefore the same */
   return 0;
 }
 
-/* A cut between the copies changes nothing: the log has the page. */
+/* A power cut between the copies is harmless, because the log has the page. */
 int ln_home_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count) {
   const uint32_t distance = copy_distance(db, sector);
   LUNAR_ASSERT(distance == copy_distance(db, sector + count - 1));
@@ -179,10 +181,11 @@ int ln_home_write(struct lunar* db, uint32_t sector, const void* data, uint32_t 
   return distance ? ln_sectors_write(db, sector + distance, data, count) : 0;
 }
 
-/* Rows in the stage are not on the device yet. */
+/* Returns the sector's bytes in the open group, which is not on the device yet; NULL if the sector is not part of
+ * it. */
 static const uint8_t* staged(const struct lunar* db, uint32_t sector) {
   if (!db->stage_used || sector < db->stage_sector) return NULL;
-  const uint32_t size = sector_bytes(db), at = sector - db->stage_sector; /* up to 2^32 bytes and more behind it */
+  const uint32_t size = sector_bytes(db), at = sector - db->stage_sector; /* at * size may exceed 32 bits */
   return at < (db->stage_used + size - 1) / size ? db->stage + at * size : NULL;
 }
 
@@ -201,7 +204,7 @@ int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_f
   LN_TRY(make_room(db));
   LN_TRY(take(db, sector, &f));
 #if LUNAR_WITH_PREFETCH
-  const int is_map = kind == LN_MAP && db->ahead_max; /* otherwise it would only be read twice after a failure */
+  const int is_map = kind == LN_MAP && db->ahead_max; /* otherwise a failed read would be repeated below */
 #else
   const int is_map = 0;
 #endif
@@ -242,7 +245,7 @@ int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct l
 }
 
 void ln_dirty(struct lunar* db, struct lunar_frame* frame) {
-  LUNAR_ASSERT(frame->sector == LN_NONE || frame->pins > 0); /* a copy of metadata has no sector, and is dirty */
+  LUNAR_ASSERT(frame->sector == LN_NONE || frame->pins > 0); /* a copy of a metadata page has no sector and is dirty */
   if (frame->flags & LN_DIRTY) {
     if (frame->flags & LN_KEPT) frame->flags |= LN_AGAIN;
     return;
@@ -259,10 +262,11 @@ void ln_cleaned(struct lunar* db, struct lunar_frame* frame) {
   frame_check(db, frame);
   LUNAR_ASSERT(frame->flags & LN_DIRTY ? db->frames_dirty > 0 : ln_waits(frame));
   ln_buffer_clean(db, frame);
-  /* A recovery has no pages that wait, and writes a before image of each: the operations keep room for it. */
+  /* A page that waited is not LN_LOGGED any more, so its next spill writes a before image. In a recovery no page waits,
+   * and each gets this image. So the operations write it, too, and reserve enough of the log for a recovery. */
   if (ln_waits(frame)) frame->flags = 0;
   if (frame->flags & LN_DIRTY) db->frames_dirty--;
-  frame->flags &= LN_FRESH | LN_LOGGED; /* true until the next checkpoint */
+  frame->flags &= LN_FRESH | LN_LOGGED; /* both hold until the next checkpoint */
 }
 
 void ln_put(struct lunar_frame* frame) {
@@ -270,11 +274,13 @@ void ln_put(struct lunar_frame* frame) {
   frame->pins--;
 }
 
-/* The frames of some sectors, one by one: few sectors are searched one by one; for many, every frame is checked. */
+/* most_frames and frame_among visit the frames of `count` sectors. If there are fewer frames than sectors, they check
+ * each frame; otherwise they search for each sector. */
 static uint32_t most_frames(const struct lunar* db, uint32_t count) {
   return count > db->frame_count ? db->frame_count : count;
 }
 
+/* Returns the frame of number i of this visit; NULL if the sector has no frame, or the frame none of the sectors. */
 static struct lunar_frame* frame_among(struct lunar* db, uint32_t sector, uint32_t count, uint32_t i) {
   struct lunar_frame* f = count > db->frame_count ? &db->frames[i] : ln_cached(db, sector + i);
   return f && f->sector - sector < count ? f : NULL;
@@ -366,11 +372,11 @@ int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const voi
     const uint32_t n = bytes < size - offset ? bytes : size - offset;
     struct lunar_frame* f = NULL;
     if (staged(db, sector))
-      LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN)); /* else its later rows miss in the frame */
-    if (ln_dirty_bound(db, 1u, 1u)) LN_TRY(ln_spill(db)); /* the frame may be there, and clean */
+      LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN)); /* otherwise the frame would lack the rows in the stage */
+    if (ln_dirty_bound(db, 1u, 1u)) LN_TRY(ln_spill(db)); /* a frame that exists may become dirty */
     LN_TRY(ln_page(db, sector, LN_DATA, &f));
     int error = 0;
-    if (f->flags & LN_PLAIN && !plain) error = ln_write_frame(db, f); /* content that is put back must have it */
+    if (f->flags & LN_PLAIN && !plain) error = ln_write_frame(db, f); /* the before image must have these updates */
     if (!error) {
       memcpy(f->bytes + offset, from, n);
       ln_dirty(db, f);
@@ -405,7 +411,7 @@ int ln_settle_plain(struct lunar* db, uint32_t sector, uint32_t count) {
 }
 
 #if LUNAR_WITH_REPAIR
-/* The frame does not stay: the sector may be a page of another kind. */
+/* Reads the sector unless it has a frame. Drops the frame, because the sector may be a page of another kind. */
 static int try_read(struct lunar* db, uint32_t sector) {
   struct lunar_frame* f;
   if (ln_cached(db, sector)) return 0;

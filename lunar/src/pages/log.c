@@ -1,11 +1,11 @@
-/* Groups, the stage they are collected in, and checkpoints.
+/* Groups, the stage that collects them, and checkpoints.
  *
- * The stage holds the open group: the group at stage_sector whose first stage_used bytes are known; stage_used 0: none
- * is open. The group gets its number and its checksums when it is closed. A record that is larger than the stage is a
- * separate group and passes through the stage sector by sector, its checksum having been formed before.
+ * The stage holds the open group: its first stage_used bytes, which will be written at stage_sector. stage_used is 0 if
+ * no group is open. The group gets its number and its checksums when it is written. A record that is larger than the
+ * stage is a separate group and passes through the stage piece by piece, after its checksum has been computed.
  *
  * The LOG zone is a circle of units; no group crosses a unit's end. log_head is the next free sector, counted from the
- * zone's beginning, and log_used what may not be overwritten: everything since checkpoint_at.
+ * zone's beginning. The log_used sectors before it, from checkpoint_at on, must not be overwritten.
  */
 #include "pages.h"
 
@@ -18,13 +18,14 @@ static int in_log(const struct lunar* db, uint32_t sector) {
   return sector - db->geometry.log_at < db->geometry.log_sectors;
 }
 
-/* The log would need so many sectors. */
+/* Returns E_TXN_FULL. sectors: size that the log would need, for lunar_log_wanted. */
 static int too_short(struct lunar* db, uint32_t sectors) {
   db->log_wanted = sectors;
   return LUNAR_E_TXN_FULL;
 }
 
-/* Room of the unit that the head is in; the head moves to the next unit when there is not enough. */
+/* Makes sure that the group of this size fits at the head. If the rest of the unit is too short, moves the head to the
+ * next unit. Returns E_TXN_FULL if the log is too full, E_TOO_LARGE if a unit is too short. */
 static int log_room(struct lunar* db, uint32_t sectors) {
   LUNAR_ASSERT(sectors > 0 && db->series.log_head < db->geometry.log_sectors);
   LUNAR_ASSERT(db->series.log_used <= db->geometry.log_sectors);
@@ -79,7 +80,7 @@ static void header(struct lunar* db, uint8_t* to, enum ln_group kind, int flags,
   ln_put32(to + LN_GROUP_SUM, ln_checksum(db->geometry.volume, to, LN_GROUP_SUM));
 }
 
-/* Where the next group of rows or records goes on. */
+/* After a group was written at this sector: the next one in the log or in this extent follows it. */
 static void advance(struct lunar* db, uint32_t sector, uint32_t sectors) {
   if (in_log(db, sector)) {
     log_advance(db, sectors);
@@ -115,13 +116,14 @@ int ln_stage_write(struct lunar* db, int part) {
   const uint32_t sectors = sectors_of(db, db->stage_used);
   const uint32_t body = db->stage_used - LN_GROUP_HEADER;
   memset(db->stage + db->stage_used, 0, sectors * sector_bytes(db) - db->stage_used);
-  /* The checksum of the rows is what orders them before their metadata; mode disorder promises no order. */
+  /* The checksum covers the rows with their records, so recovery accepts no record whose row is not on the device. Mode
+   * disorder does not promise this. */
   const uint32_t sum = ln_checksum(db->geometry.volume, db->stage + LN_GROUP_HEADER, body);
   header(db, db->stage, LN_RECORDS, part ? LN_PART : 0, body, db->stage_records, db->flushed, sum);
-  db->stage_used = 0; /* frames of these sectors are forgotten, not spilled */
+  db->stage_used = 0; /* already now: write_out drops frames but does not spill them, so it needs no stage */
   const int error = write_out(db, db->stage_sector, db->stage, sectors);
   if (error)
-    db->state = LN_BROKEN; /* operations that were acknowledged are not on the device */
+    db->state = LN_BROKEN; /* operations that returned 0 are not on the device */
   else
     advance(db, db->stage_sector, sectors);
   return error;
@@ -133,15 +135,15 @@ static uint32_t record_bytes(const struct lunar* db, const struct ln_record_head
   return LN_RECORD_HEADER + 4u * db->allocated_count + padded(record->bytes);
 }
 
-/* How large the open group may become: no group of the log crosses its unit's end. */
+/* Returns how many bytes the open group may have. A group of the log does not cross the end of its unit. */
 static uint32_t group_room(const struct lunar* db) {
   const uint32_t unit = db->geometry.unit_sectors;
   const uint32_t left = (unit - db->series.log_head % unit) * sector_bytes(db);
   return in_log(db, db->stage_sector) && left < db->stage_bytes ? left : db->stage_bytes;
 }
 
-/* Opens a group for a record of that size at extent_sector, or in the log (LN_NONE), unless it fits into the open one.
- */
+/* Opens a group for a record of this size at extent_sector; LN_NONE: in the log. Keeps the open group if that lies
+ * there and has room for the record, and writes it otherwise. */
 static int open_group(struct lunar* db, uint32_t extent_sector, uint32_t bytes) {
   LUNAR_ASSERT(db->state != LN_BROKEN);
   if (db->stage_used) {
@@ -156,7 +158,8 @@ static int open_group(struct lunar* db, uint32_t extent_sector, uint32_t bytes) 
   return 0;
 }
 
-/* Two receivers of a record's bytes: a checksum, and the stage that overflows to the device. */
+/* For the two receivers of a record's bytes: put_sum adds them to the checksum; put_stage copies them to the stage and
+ * writes a full stage to the sector (LN_NONE: the record fits into the stage). */
 struct passing {
   struct lunar* db;
   struct ln_sum sum;
@@ -208,7 +211,8 @@ static int emit_record(struct lunar* db, const struct ln_record_header* record, 
   return put(sink, zeros, padded(record->bytes) - record->bytes);
 }
 
-/* A record larger than the stage: its checksum first, then header and record through the stage. */
+/* Writes a record that is larger than the stage, as a group. Emits it twice: first for its checksum, which the group's
+ * header has, then through the stage to the device. */
 static int pass_through(struct lunar* db, const struct ln_record_header* record, ln_emit emit, void* context) {
   struct passing p = {.db = db, .sector = LN_NONE};
   const uint32_t body = record_bytes(db, record), first = db->stage_sector;
@@ -240,9 +244,10 @@ int ln_log_row(struct lunar* db, uint32_t extent_sector, const struct ln_record_
   } else {
     struct passing p = {.db = db, .sector = LN_NONE};
     LN_TRY(emit_record(db, record, emit, context, &p, put_stage));
-    db->stage_records++; /* half a record, after an error, is behind those that count */
+    db->stage_records++; /* after an error the incomplete record is not counted */
   }
-  /* A recovery would repeat the operation. Blocks that are opened for it may stay. */
+  /* Outside of a transaction recovery would repeat the recorded operation, so it cannot be undone any more. LN_OPEN and
+   * LN_EXTEND only open a block for the operation, and the block may stay. */
   db->no_way_back = db->state != LN_IN_TXN && record->type != LN_OPEN && record->type != LN_EXTEND;
   return 0;
 }
@@ -267,8 +272,8 @@ int ln_log_bytes(struct lunar* db, const struct ln_record_header* record, const 
   return ln_log(db, record, emit_plain, &plain);
 }
 
-/* Makes ready for a row of so many bytes in the extent: *offset is where the row will lie, in bytes from
- * extent->sector, when it is logged next. */
+/* Prepares the stage for a record of this size in the extent, which must be logged next. Sets *offset to the place of
+ * the record's content, in bytes from extent->sector. */
 int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t bytes, uint32_t* offset) {
   LUNAR_ASSERT(extent && extent->block != LN_NONE && bytes > 0);
   const uint32_t ahead = LN_RECORD_HEADER + 4u * db->allocated_count;
@@ -303,8 +308,12 @@ int ln_write_frame(struct lunar* db, struct lunar_frame* f) {
   return 0;
 }
 
-/* Which pages go in place, besides those that wait: dirty ones, or those of them that need no image, or none. */
-enum which { DIRTY, WITHOUT_IMAGE, WAITING };
+/* Which pages are written in place. Kept dirty pages are not. */
+enum which {
+  DIRTY,         /* waiting and dirty pages */
+  WITHOUT_IMAGE, /* waiting pages, and dirty ones that need no image */
+  WAITING        /* waiting pages only */
+};
 
 static int goes_in_place(const struct lunar* db, const struct lunar_frame* f, enum which which) {
   if (!f || !(f->flags & LN_DIRTY)) return f && ln_waits(f);
@@ -313,27 +322,30 @@ static int goes_in_place(const struct lunar* db, const struct lunar_frame* f, en
 
 /* --- pages that stay in the buffer ---
  *
- * A table's metadata page and the header of its last block, of a ring table also that of its first one, change with
- * every row, and a page of the allocation map with every page of an index. A checkpoint logs them but leaves their old
- * content in place: the log spreads its writes over many sectors, and these pages would be written more often than any
- * other. Recovery needs nothing else, because it begins with the images of the last checkpoint.
+ * A table's metadata page and the header of its last block change with every row, in a ring table also the header of
+ * its first block. A page of the allocation map changes with every page that an index gets. A checkpoint logs these
+ * pages but does not write them in place: their sectors would be written more often than all others, while the log
+ * spreads its writes over many sectors. Recovery needs only the images of the last checkpoint, with which it begins.
  */
 enum { KEPT_MAX = 8, KEPT_FOR = 8 /* checkpoints */ };
 
-/* 1: it stays. */
+/* Returns 1 if it chooses the page to stay: one of this kind that is dirty and not yet kept. NULL: 0. */
 static uint32_t keep(struct lunar_frame* f, enum ln_kind kind) {
   if (!f || !(f->flags & LN_DIRTY) || f->flags & (LN_KEPT | LN_AGAIN) || f->kind != kind) return 0;
   f->flags |= LN_KEPT | LN_LOGGED;
   return 1;
 }
 
-/* After a checkpoint no page stays in the buffer or waits: its images must not be needed any more. */
+/* Returns 1 if no page may stay in the buffer or wait after the checkpoint, because its images must not be needed after
+ * it. */
 static int all_go_in_place(const struct lunar* db) {
   return db->mode == LUNAR_MODE_NONE || db->wants_settled || LN_INDEX_SECTORS(db) || db->redoing;
 }
 
-/* When a checkpoint has its images: which pages stay. Every eighth checkpoint gives up those that have not changed
- * since eight checkpoints (here, AGAIN marks them): their images are logged for nothing. */
+/* Chooses the pages that stay in the buffer, after the checkpoint group has been written. Every KEPT_FOR-th checkpoint
+ * releases the pages that have not changed since the last such checkpoint, or since they were chosen, because logging
+ * their images is useless. In this function, LN_AGAIN without LN_KEPT marks a released page, which keep() must not
+ * choose again. */
 static void choose_kept(struct lunar* db) {
   uint32_t left = db->frame_count / 2u < KEPT_MAX ? db->frame_count / 2u : KEPT_MAX;
   const int none = all_go_in_place(db);
@@ -358,19 +370,20 @@ static void choose_kept(struct lunar* db) {
   for (uint32_t i = 0; i < db->frame_count && left; i++) left -= keep(&db->frames[i], LN_MAP);
 }
 
-/* Room for pages that go to the device in one request: an empty stage, or where sectors are read ahead. In sectors. */
+/* Finds memory for pages that are written with one request: the stage if it is empty, otherwise the memory for reading
+ * ahead. Returns its size in sectors; 1 if there is none. */
 static uint32_t run_room(struct lunar* db, uint8_t** room) {
   *room = db->stage;
   if (!db->stage_used) return db->stage_bytes / sector_bytes(db);
 #if LUNAR_WITH_PREFETCH
   *room = db->ahead;
   db->ahead_count = 0;
-  if (db->ahead_max && !db->doubtful) return db->ahead_max; /* doubtful: SUPER is read there before the write */
+  if (db->ahead_max && !db->doubtful) return db->ahead_max; /* doubtful: the write first reads SUPER into it */
 #endif
   return 1;
 }
 
-/* Neighbours on the device go there in one request. */
+/* Writes the frame in place, in one request with those of its neighbours on the device that are to be written, too. */
 static int write_run(struct lunar* db, struct lunar_frame* f, enum which which) {
   uint8_t* run;
   const uint32_t most = run_room(db, &run);
@@ -401,7 +414,8 @@ int ln_write_in_place(struct lunar* db, int only_without_image) {
 #if LUNAR_WITH_BUFFER
 int ln_write_waiting(struct lunar* db, struct lunar_frame* f) {
   LUNAR_ASSERT(ln_waits(f));
-  /* What was read ahead stays. A dirty neighbour stays dirty: the operation may be about to change it. */
+  /* Without the stage, a run would overwrite the sectors that were read ahead. Dirty neighbours are not written,
+   * because the operation may be about to change them. */
   return db->stage_used ? ln_write_frame(db, f) : write_run(db, f, WAITING);
 }
 
@@ -409,14 +423,15 @@ enum { SOME_REQUESTS = 16, SOME_FRAMES = 128 };
 
 static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* Before an operation: writes some of the pages that wait, as late as possible, because a page that changes before its
- * turn need not be written. But the next checkpoint must find few of them, and few pages that need no image: otherwise
- * its operation takes long. log_left: the sectors of the log until that checkpoint. Estimates: an operation makes up to
- * eight pages dirty, four of those that need no image, and takes half as many sectors of the log as pages. */
+/* Writes some of the waiting pages, before an operation. Writes them as late as possible, because a page that changes
+ * while it waits need not be written. But the next checkpoint must write those that are left, and the dirty pages that
+ * need no image. If there are many, the operation that makes the checkpoint takes long. log_left: sectors of the log
+ * until that checkpoint. Estimates: an operation makes up to eight pages dirty, four of which need no image, and uses
+ * one sector of the log for two of these pages. */
 static int write_some(struct lunar* db, uint32_t log_left) {
   const uint32_t full = ln_dirty_max(db) * 3u / 4u, rows = db->frame_count + 24u - 3u * db->rows_dirty;
   LUNAR_ASSERT(db->frames_waiting <= db->frame_count);
-  uint32_t left = full > db->frames_dirty ? full - db->frames_dirty : 0; /* pages that become dirty until then */
+  uint32_t left = full > db->frames_dirty ? full - db->frames_dirty : 0; /* pages still to become dirty */
   left = smaller(left, 2 * smaller(log_left, rows / 3));
   const int fresh = db->frames_dirty > SOME_REQUESTS + SOME_REQUESTS / 4 * left;
   if (!fresh && db->frames_waiting <= SOME_REQUESTS + SOME_REQUESTS / 8 * left) return 0;
@@ -440,7 +455,8 @@ int ln_write_kept(struct lunar* db, struct lunar_frame* frames, uint32_t count) 
 }
 
 #if LUNAR_WITH_BUFFER
-/* After a checkpoint: the pages whose images it has go in place later, some with each operation. */
+/* After a checkpoint: makes the dirty pages wait, because their images are in the log. Each operation then writes some
+ * of them in place (write_some). */
 static void let_wait(struct lunar* db) {
   for (uint32_t i = 0; i < db->frame_count; i++) {
     struct lunar_frame* f = &db->frames[i];
@@ -454,7 +470,8 @@ static void let_wait(struct lunar* db) {
 #define let_wait(db) ((void)0)
 #endif
 
-/* The next frame, from number *i on, that goes into an image group; NULL: no more. */
+/* Returns the next frame, from number *i on, whose image belongs into a group of this kind, and moves *i behind it.
+ * NULL if there is no further one. */
 static struct lunar_frame* next_image(struct lunar* db, enum ln_group kind, uint32_t* i) {
   while (*i < db->frame_count) {
     struct lunar_frame* f = &db->frames[(*i)++];
@@ -464,7 +481,9 @@ static struct lunar_frame* next_image(struct lunar* db, enum ln_group kind, uint
   return NULL;
 }
 
-/* One image to the log, or, when the group goes there in one request, to its place in the stage. */
+/* Writes one image to the sector `at` of the device. at LN_NONE: copies it to `place` in the stage, because the group
+ * is written with one request. The image is the frame; of a BEFORE group, the page in place, which is read into
+ * `place`. */
 static int write_image(struct lunar* db, enum ln_group kind, struct lunar_frame* f, uint8_t* place, uint32_t at,
                        uint32_t* sum) {
   LUNAR_ASSERT(kind == LN_IMAGES || kind == LN_BEFORE);
@@ -481,7 +500,7 @@ static int write_image(struct lunar* db, enum ln_group kind, struct lunar_frame*
   return at == LN_NONE ? 0 : write_out(db, at, image, 1);
 }
 
-/* Groups of images in the stage that are not on the device yet, and their place there. */
+/* Groups of images in the stage that have not been written: their first sector on the device, and their length. */
 struct batch {
   uint32_t sector, sectors;
 };
@@ -492,8 +511,8 @@ static int write_batch(struct lunar* db, struct batch* batch) {
   return sectors ? write_out(db, batch->sector, db->stage, sectors) : 0;
 }
 
-/* A group of images (of the frames from number *from on) or of the device's content before they are written. *first,
- * when it is LN_NONE, becomes the group's place in the log. */
+/* Writes a group with the images of `count` frames, from number *from on, or adds it to the batch. Moves *from behind
+ * the last of these frames. If *first is LN_NONE, sets it to the group's log sector. */
 static int write_images(struct lunar* db, enum ln_group kind, uint32_t* from, uint32_t count, uint32_t* first,
                         struct batch* batch) {
   LUNAR_ASSERT(kind == LN_IMAGES || kind == LN_BEFORE);
@@ -542,22 +561,23 @@ static int write_images_of_dirty(struct lunar* db, enum ln_group kind, uint32_t*
     error = write_images(db, kind, &from, count, first, &batch);
   }
   if (!LUNAR_WITH_BUFFER || db->state == LN_BROKEN) return error;
-  const int failed = write_batch(db, &batch); /* their pages count as logged */
+  const int failed = write_batch(db, &batch); /* after an error, too: these pages are already marked LN_LOGGED */
   return error ? error : failed;
 }
 
 enum { LOGGED_GROUPS = 4 };
 
-/* A page that was spilled before, since the checkpoint, needs no second before image. The last groups are searched for
- * it: each costs a read, and all of them, at every spill, more than the images. But an operation that changes the same
- * pages again and again (many_pages) would fill any log with their images. */
+/* Marks the dirty pages LN_LOGGED that have a before image from an earlier spill since the checkpoint: they need no
+ * second one. Reads only the last BEFORE groups, because reading all of them at each spill would cost more than writing
+ * the images. But an operation that changes the same pages repeatedly (many_pages) would fill any log with images, so
+ * then reads all groups if necessary. */
 static LN_APART int mark_logged(struct lunar* db) {
   uint32_t at = db->before_last;
   const uint32_t most = db->many_pages ? LN_NONE : LOGGED_GROUPS;
   for (uint32_t steps = 0, i = 0; at != LN_NONE && steps < most && next_image(db, LN_BEFORE, &i); steps++, i--) {
     if (at >= db->geometry.log_sectors) return LUNAR_E_CORRUPT;
     const int error = ln_device_read(db, db->geometry.log_at + at, db->stage, 1);
-    /* Its pages get another image, which recovery puts back before it. */
+    /* The pages of an unreadable group get a second image. Recovery puts the newer image back first, then the older. */
     if (error) return LUNAR_WITH_REPAIR ? ln_is_bad_sector(db, error) : error;
     const uint32_t count = ln_get32(db->stage + LN_GROUP_COUNT);
     for (uint32_t k = 0; k < count && k < LN_IMAGES_MAX; k++) {
@@ -576,7 +596,7 @@ static int spill(struct lunar* db) {
     const uint32_t used = db->series.log_used;
     const int error = write_images_of_dirty(db, LN_BEFORE, &first);
     db->log_before += db->series.log_used - used;
-    if (first != LN_NONE && db->state != LN_BROKEN) { /* a page could not be read: other pages count as logged */
+    if (first != LN_NONE && db->state != LN_BROKEN) { /* after an error, too: other pages are marked LN_LOGGED */
       db->settled = 0;
       LN_TRY(ln_device_sync(db));
     }
@@ -602,7 +622,7 @@ static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
   ln_put32(body, db->series.epoch);
   ln_put32(body + 4, db->checkpoints);
   ln_put32(body + 8, db->chunks_free);
-  if (db->mode == LUNAR_MODE_NONE) /* what comes into them is in place, and not to be repeated */
+  if (db->mode == LUNAR_MODE_NONE) /* recovery must not repeat groups in the extents */
     memset(db->series.extents, 0xff, sizeof db->series.extents);
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) {
     ln_put32(body + 12 + 12 * i, db->series.extents[i].block);
@@ -618,7 +638,7 @@ static int write_checkpoint_group(struct lunar* db, uint32_t* images_at) {
   return 0;
 }
 
-/* What the allocator knows to be missing may be there now. */
+/* Makes the freed blocks available: forgets which searches of the allocator have failed. */
 static void freed_are_available(struct lunar* db) {
   LUNAR_ASSERT(db->chunk_hint < db->geometry.chunk_count);
   if (db->chunk_freed < db->chunk_hint) db->chunk_hint = db->chunk_freed;
@@ -629,14 +649,15 @@ static void freed_are_available(struct lunar* db) {
   db->freed = 0;
 }
 
-/* Before it: the pages in place are those of the checkpoint before, or can be made so. After it: those of now. */
+/* Writes a checkpoint. Until its group is durable, recovery can restore the pages of the previous checkpoint; from then
+ * on, those of this one. */
 static int checkpoint(struct lunar* db) {
   LN_TRY(ln_write_in_place(db, 1));
   LUNAR_ASSERT(ln_waiting(db) == 0);
-  LN_TRY(ln_device_sync(db)); /* rows and spilled pages, before a checkpoint that counts on them */
+  LN_TRY(ln_device_sync(db)); /* rows and spilled pages must be durable before the checkpoint */
   uint32_t images_at = LN_NONE;
   LN_TRY(write_images_of_dirty(db, LN_IMAGES, &images_at));
-  db->settled = images_at == LN_NONE; /* recovery writes nothing over what comes after it */
+  db->settled = images_at == LN_NONE; /* without images, recovery does not overwrite later updates in place */
   db->checkpoints++;
   if (db->freed) freed_are_available(db);
   LN_TRY(write_checkpoint_group(db, &images_at));
@@ -661,7 +682,7 @@ static int checkpoint(struct lunar* db) {
 int ln_checkpoint(struct lunar* db) {
   LN_TRY(ln_stage_write(db, 0));
   const int error = checkpoint(db);
-  if (error) db->state = LN_BROKEN; /* half a checkpoint: only a recovery knows which one counts */
+  if (error) db->state = LN_BROKEN; /* only a recovery can find out whether the new checkpoint is valid */
   return error;
 }
 
@@ -672,9 +693,10 @@ static uint32_t operation_sectors(const struct lunar* db) {
   return db->geometry.unit_sectors + 2 * (1 + LN_IMAGES_MAX);
 }
 
-/* Before an operation: enough clean frames, and room in the log for it and for the checkpoint after it; for the
- * recovery from it too, which spills the same pages again, behind it. times: the log's content counts so many
- * times. */
+/* Provides clean frames and room in the log before an operation; for this, writes pages, spills or makes a checkpoint.
+ * The log needs room for the operation, for the next checkpoint, and for a recovery, which spills the same pages again
+ * behind the operation. In a transaction returns E_TXN_FULL if there is too little. times: factor by which the used
+ * part of the log counts. */
 int ln_make_room(struct lunar* db, uint32_t times) {
   LUNAR_ASSERT(times > 0 && (db->state == LN_READY || db->state == LN_IN_TXN));
   if (db->redoing) return 0;
@@ -695,12 +717,11 @@ int ln_make_room(struct lunar* db, uint32_t times) {
       db->frames_dirty * 4u < dirty_max * 3u)
     return write_some(db, log_sectors - log_used);
   LN_TRY(ln_checkpoint(db));
-  if (!db->wants_settled && !LN_INDEX_SECTORS(db)) return 0; /* an index needs more than images may leave */
+  if (!db->wants_settled && !LN_INDEX_SECTORS(db)) return 0; /* the images may leave too little room for indexes */
   db->wants_settled = 0;
   return db->settled ? 0 : ln_checkpoint(db);
 }
 
-/* rest: what the operation changes after its record needs at most. */
 int ln_has_room(struct lunar* db, uint32_t rest) {
   LUNAR_ASSERT(!db->redoing);
   const uint32_t needed =
@@ -711,7 +732,7 @@ int ln_has_room(struct lunar* db, uint32_t rest) {
 #if LUNAR_WITH_SECONDARY
 uint32_t ln_operation_sectors(const struct lunar* db) { return operation_sectors(db); }
 
-enum { ROW_SECTORS = 12 }; /* for pages that the row itself changes */
+enum { ROW_SECTORS = 12 }; /* log sectors for the pages that a row changes outside of the indexes */
 
 int ln_room_stays(const struct lunar_table* table, int all) {
   struct lunar* db = table->db;

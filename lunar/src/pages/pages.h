@@ -1,102 +1,113 @@
-/* Sectors of the device in RAM, and the log that makes their changes last. */
+/* Sectors of the device in RAM, and the log that makes their changes durable. */
 #ifndef LUNAR_PAGES_H
 #define LUNAR_PAGES_H
 
 #include "../device/device.h"
 
-/* PLAIN: dirty by updates without a record only (modes disorder and metadata): written in place at any time. LOGGED:
- * the log has what was on the device at the last checkpoint. FRESH and LOGGED stay with a clean frame. ROWS: counted in
- * rows_dirty. SOUND: a page of a tree whose entries were checked. KEPT: a page of which the last checkpoint has an
- * image, so that it can be written in place at any time: a dirty one stays in the buffer, a clean one waits for its
- * turn to be written; AGAIN: a dirty one that has changed since. */
+/* Flags of a frame. LN_FRESH and LN_LOGGED remain set when the frame becomes clean. */
 enum {
-  LN_DIRTY = 1,
-  LN_FRESH = 2,
-  LN_PLAIN = 4,
-  LN_LOGGED = 8,
-  LN_ROWS = 16,
-  LN_SOUND = 32,
-  LN_KEPT = 64,
-  LN_AGAIN = 128
+  LN_DIRTY = 1,  /* changed, and not written in place since; a waiting frame (LN_KEPT) is not dirty */
+  LN_FRESH = 2,  /* the last checkpoint does not use the sector: needs no image */
+  LN_PLAIN = 4,  /* dirty only by updates without a record (modes disorder, metadata): may be written at any time */
+  LN_LOGGED = 8, /* the log has the content that the page had at the last checkpoint */
+  LN_ROWS = 16,  /* counted in rows_dirty */
+  LN_SOUND = 32, /* page of a tree whose entries have been checked */
+  LN_KEPT = 64,  /* the last checkpoint has an image of the page, so it may be written in place at any time. A dirty one
+                    stays in the buffer; a clean one waits for its turn to be written. */
+  LN_AGAIN = 128 /* kept and dirty page that has changed again (see choose_kept in log.c) */
 };
 
 struct lunar_frame {
   uint8_t* bytes;
   uint32_t sector;
   uint8_t flags, pins, kind;
-  uint8_t used; /* how often the clock's hand passes by before it takes the frame */
+  uint8_t used; /* chances that the frame has left before the clock evicts it; see buffer.c */
 #if LUNAR_WITH_BUFFER
-  uint16_t next;     /* of the frames whose sectors have the same hash */
-  uint16_t first;    /* hash table: the first frame whose sector has this hash */
-  uint8_t operation; /* which met it last */
+  uint16_t next;     /* next frame of the chain: its sector has the same hash */
+  uint16_t first;    /* entry of the hash table: first frame of a chain */
+  uint8_t operation; /* number of the operation that used the frame last */
 #endif
 };
+/* True for a frame that waits to be written in place. */
 #if LUNAR_WITH_BUFFER
 static inline int ln_waits(const struct lunar_frame* f) { return (f->flags & (LN_KEPT | LN_DIRTY)) == LN_KEPT; }
 #else
 #define ln_waits(f) 0
 #endif
-/* As much on every processor, so that a buffer has as many frames. */
+/* A frame takes the same room on every processor, so that a buffer of the same size has the same number of frames. */
 _Static_assert(sizeof(struct lunar_frame) <= LUNAR_FRAME_BYTES, "pointers have at most 8 bytes");
 
-/* frames.c: ln_device_write for every room above the device. */
+/* frames.c: writes sectors. All rooms above the device use this instead of ln_device_write. Forgets sectors that were
+ * read ahead, and checks that the card was not changed (LUNAR_WITH_CARDS). */
 #if LUNAR_WITH_CARDS || LUNAR_WITH_PREFETCH
 int ln_sectors_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);
 #else
 #define ln_sectors_write ln_device_write
 #endif
 #if LUNAR_WITH_CARDS
-/* After a failed read: E_OTHER_VOLUME, and the handle has failed, if the device has another volume now. data: content
- * of the stage that is needed; NULL: none. */
+/* After a failed read (db->doubtful): reads SUPER to find out whether the device still has the same volume. Returns 0
+ * if it has, or if no read has failed. Returns E_OTHER_VOLUME and ends the handle if it has another one. Returns an
+ * error if SUPER cannot be read; E_IO also ends the handle if the buffer has no sector to read into. data: content of
+ * the stage that must not be overwritten; NULL: none. */
 int ln_same_volume(struct lunar* db, const void* data);
-int ln_has_scratch(struct lunar* db); /* a sector of the buffer to read into */
-/* Gives up a frame for it. Only where all but the plain frames are given up next. */
+int ln_has_scratch(struct lunar* db); /* 1: the buffer has a sector to read into; 0: not */
+/* Drops a frame that is not plain, dirty or not, so that ln_same_volume can read into its sector. For ln_undo only,
+ * which writes the plain frames and drops all others. */
 void ln_make_scratch(struct lunar* db);
 #else
 #define ln_same_volume(db, data) 0
 #define ln_make_scratch(db) ((void)0)
 #endif
 
-/* After an error of a read: 1: that sector cannot be read, and the operation may do without it; otherwise the error. */
+/* After a read that returned `error`: returns 1 if a sector of this volume cannot be read, so that the operation may
+ * continue without it. Otherwise returns an error. */
 static inline int ln_is_bad_sector(struct lunar* db, int error) {
   if (error != LUNAR_E_IO || db->state == LN_BROKEN) return error;
   LN_TRY(ln_same_volume(db, NULL));
   return 1;
 }
 
-/* prefetch.c: reads of rows and their blocks. */
+/* prefetch.c: reading ahead. */
 #if LUNAR_WITH_PREFETCH
 uint32_t ln_prefetch_sectors(const struct lunar_config* config);
-void ln_ahead_forget(struct lunar* db, uint32_t sector, uint32_t count); /* these sectors change */
+/* Forgets what was read ahead if it includes one of these sectors, which are about to change. */
+void ln_ahead_forget(struct lunar* db, uint32_t sector, uint32_t count);
+/* As ln_device_read; uses sectors that were read ahead, and reads ahead. */
 int ln_read_ahead(struct lunar* db, uint32_t sector, void* data, uint32_t count);
-void ln_prefetch(struct lunar* db, uint32_t sector,
-                 uint32_t count); /* sectors that are wanted next, unless in a scan */
+/* Reads sectors that are needed next with one request, unless a scan is reading ahead. */
+void ln_prefetch(struct lunar* db, uint32_t sector, uint32_t count);
 #else
 #define ln_prefetch_sectors(config) 0u
 #define ln_ahead_forget(db, sector, count) ((void)0)
 #define ln_read_ahead ln_device_read
 #endif
 
-/* buffer.c, or the plain version of it in frames.c: which frame has a sector, and which one makes room. */
+/* buffer.c; without LUNAR_WITH_BUFFER simpler versions in frames.c. */
+
+/* Returns the frame that has the sector; NULL if none. */
 struct lunar_frame* ln_cached(struct lunar* db, uint32_t sector);
-/* Neither dirty nor pinned; it may wait to be written. NULL: there is none. */
+/* Returns the frame to evict: neither dirty nor pinned, but it may wait to be written. NULL if there is none. */
 struct lunar_frame* ln_buffer_oldest(struct lunar* db);
+/* Gives the frame to another sector (LN_NONE: none) and clears its flags and pins. */
 void ln_buffer_assign(struct lunar* db, struct lunar_frame* frame, uint32_t sector);
 #if LUNAR_WITH_BUFFER
 void ln_buffer_reset(struct lunar* db);
 void ln_buffer_used(struct lunar* db, struct lunar_frame* frame);
-void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame); /* it makes no room until it is clean */
-void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame);
-void ln_buffer_plain(struct lunar* db, struct lunar_frame* frame); /* it is written without an image */
-int ln_write_waiting(struct lunar* db, struct lunar_frame* frame); /* log.c; in place, and its neighbours */
+void ln_buffer_dirty(struct lunar* db, struct lunar_frame* frame); /* counts a frame that has become dirty */
+void ln_buffer_clean(struct lunar* db, struct lunar_frame* frame); /* no longer counts it; its flags are still set */
+void ln_buffer_plain(struct lunar* db, struct lunar_frame* frame); /* sets LN_PLAIN */
+/* log.c: writes a waiting frame in place, if possible together with waiting neighbours. */
+int ln_write_waiting(struct lunar* db, struct lunar_frame* frame);
 #define ln_waiting(db) ((db)->frames_waiting)
 #define ln_spare_waiting(db, on) ((void)((db)->taking = (on)))
 #define ln_buffer_has_no_plain(db) ((db)->plain_dirty == 0)
 #define ln_buffer_operation(db) ((void)++(db)->operation)
-/* Rows wait for a checkpoint in so many frames that the index has too few. Of a few frames it never has enough. */
+/* True if dirty rows, which wait for a checkpoint, leave too few frames to the index. Never true with 12 frames or
+ * fewer, which are too few for the index in any case. */
 #define ln_buffer_crowded(db) (3u * (db)->rows_dirty > (db)->frame_count + 24u)
-/* The log holds the images of fewer pages than there are frames: before more are dirty, they go in place. */
+/* Limit of dirty frames: the log must have room for their images. */
 #define ln_dirty_max(db) ((uint32_t)(db)->dirty_max)
+/* True if the log limits the dirty frames, and at least of/parts of the limit is dirty. */
 #define ln_dirty_bound(db, of, parts) \
   ((db)->dirty_max < (db)->frame_count && (db)->frames_dirty * (parts) >= (db)->dirty_max * (of))
 #else
@@ -116,9 +127,10 @@ int ln_write_waiting(struct lunar* db, struct lunar_frame* frame); /* log.c; in 
 #endif
 
 #if LUNAR_DEBUG
-/* Assert that each sector is in one frame at most, that so many frames are pinned at most, and that the counts of dirty
- * frames are right (frames.c); that what the log has in use reaches from the last checkpoint to the head (log.c). */
+/* frames.c: asserts that each sector has at most one frame, that at most pins_max frames are pinned, and that the
+ * counts of dirty frames are right. */
 void ln_frames_check(struct lunar* db, uint32_t pins_max);
+/* log.c: asserts that the used part of the log reaches from the last checkpoint to the head. */
 void ln_log_check(const struct lunar* db);
 #define ln_is_frame(db, frame) \
   ((uintptr_t)(frame) - (uintptr_t)(db)->frames < (db)->frame_count * sizeof(struct lunar_frame))
@@ -127,32 +139,39 @@ void ln_log_check(const struct lunar* db);
 #define ln_log_check(db) ((void)0)
 #endif
 
-enum { LN_PINS_MAX = 5 }; /* of an operation, at any time */
+enum { LN_PINS_MAX = 5 }; /* most frames that an operation has pinned at the same time */
 
-/* frames.c: pages in their place. Of a sector that is kept twice, the second copy is read where the first one is
- * unreadable or damaged, and both are written. */
+/* frames.c: read and write pages in place. If a sector is kept twice, ln_home_read uses the second copy when the first
+ * one is unreadable or damaged, and ln_home_write writes both. */
 int ln_home_read(struct lunar* db, uint32_t sector, uint8_t* bytes);
 int ln_home_write(struct lunar* db, uint32_t sector, const void* data, uint32_t count);
 
-/* frames.c: pages and rows' sectors in RAM. A frame that was got is pinned until it is put. */
+/* frames.c: pages and sectors of rows in RAM. ln_page and ln_page_fresh pin the frame that they return, ln_put unpins
+ * it. ln_page reads the sector and checks its kind and checksum. ln_page_fresh fills it with zeros instead. */
 int ln_page(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
 int ln_page_fresh(struct lunar* db, uint32_t sector, enum ln_kind kind, struct lunar_frame** frame);
-/* At least so many frames can take another sector without a spill. */
+/* Spills unless at least `count` frames can take another sector without a spill. */
 int ln_ensure_clean(struct lunar* db, uint32_t count);
 void ln_dirty(struct lunar* db, struct lunar_frame* frame);
 void ln_put(struct lunar_frame* frame);
+/* Marks a frame as clean: it was written in place, or is dropped. */
 void ln_cleaned(struct lunar* db, struct lunar_frame* frame);
-int ln_forget(struct lunar* db, uint32_t sector, uint32_t count); /* E_CORRUPT: one is pinned */
+/* Drops the frames of these sectors without writing them. E_CORRUPT: one is pinned. */
+int ln_forget(struct lunar* db, uint32_t sector, uint32_t count);
 void ln_forget_all(struct lunar* db);
+/* Puts the checksum into the page before it is written. A sector of rows (LN_DATA) has none. */
 void ln_seal(struct lunar* db, struct lunar_frame* frame);
-int ln_page_kind(struct lunar* db, uint32_t sector);                   /* LN_DATA: it is no page, or a damaged one */
-int ln_can_be_read(struct lunar* db, uint32_t sector, uint32_t count); /* 1, 0, or an error of the device as a whole */
-/* Bytes of the device as an operation sees them: frames and stage before medium. */
+/* Returns the kind of the page in the sector; LN_DATA if the sector is no page or a damaged one; or an error. */
+int ln_page_kind(struct lunar* db, uint32_t sector);
+/* Returns 1 if all these sectors can be read, 0 if not, or an error that does not concern a single sector. */
+int ln_can_be_read(struct lunar* db, uint32_t sector, uint32_t count);
+/* Reads bytes as an operation sees them: from frames and stage, otherwise from the device. */
 int ln_read_bytes(struct lunar* db, uint32_t sector, uint32_t offset, void* data, uint32_t bytes);
-/* Changes bytes of rows in frames. plain: without a record, which ln_is_plain allows. */
+/* Changes bytes of rows in frames. plain: without a record; ln_is_plain must have returned 1. */
 int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const void* data, uint32_t bytes, int plain);
+/* Returns 1 if no change with a record to the sectors of these bytes is in a frame or in the stage, 0 if one is. */
 int ln_is_plain(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes);
-/* Writes the plain ones of these sectors in place. */
+/* Writes the plain frames of these sectors in place. */
 int ln_settle_plain(struct lunar* db, uint32_t sector, uint32_t count);
 
 /* log.c: groups, the stage, checkpoints. */
@@ -161,42 +180,58 @@ struct ln_record_header {
   uint16_t table, slot, position;
   uint32_t ref, bytes;
 };
+/* Passes the content of a record to `put`, piece by piece. Is called twice for a record larger than the stage. */
 typedef int (*ln_emit)(void* context, void* sink, int (*put)(void* sink, const void* data, uint32_t bytes));
+/* Adds a record to the log. Mode none has no log: ln_log and ln_log_bytes do nothing. */
 int ln_log(struct lunar* db, const struct ln_record_header* record, ln_emit emit, void* context);
+/* Adds a record to the group at extent_sector; LN_NONE: in the log. Does nothing in a recovery. */
 int ln_log_row(struct lunar* db, uint32_t extent_sector, const struct ln_record_header* record, ln_emit emit,
                void* context);
 int ln_log_bytes(struct lunar* db, const struct ln_record_header* record, const void* bytes);
-int ln_commit_group(struct lunar* db); /* what was written in parts since lunar_begin counts from here on */
+/* Ends a transaction: writes a group that is no part (LN_PART), so that recovery repeats the whole transaction. */
+int ln_commit_group(struct lunar* db);
+/* Makes an operation durable in mode full, outside of a transaction. */
 int ln_commit_point(struct lunar* db);
+/* Writes in place the waiting frames and the dirty ones that are not kept. only_without_image: of the dirty ones, only
+ * those that need no image. */
 int ln_write_in_place(struct lunar* db, int only_without_image);
-int ln_write_frame(struct lunar* db, struct lunar_frame* frame);
-int ln_write_kept(struct lunar* db, struct lunar_frame* frames, uint32_t count); /* in place, unless pinned */
+int ln_write_frame(struct lunar* db, struct lunar_frame* frame); /* in place; the frame is clean afterwards */
+/* Writes the kept ones of `count` frames in place, except pinned ones. */
+int ln_write_kept(struct lunar* db, struct lunar_frame* frames, uint32_t count);
+/* Writes the open group, if any. part: the transaction continues in a later group. */
 int ln_stage_write(struct lunar* db, int part);
-/* Writes a checkpoint without a body at this place in LOG. No recovery begins there, but each sees its epoch. */
+/* Writes a checkpoint group without a body at this place in LOG. No recovery starts from it, but every recovery sees
+ * its epoch. */
 #if LUNAR_WITH_REPAIR
 int ln_log_mark(struct lunar* db, uint32_t at, uint32_t epoch);
 #else
 #define ln_log_mark(db, at, epoch) 0
 #endif
-enum { LN_AT_UNMOUNT = 2 }; /* wants_settled in an unmount: a checkpoint without images gets the flag LN_UNMOUNTED */
+enum { LN_AT_UNMOUNT = 2 }; /* wants_settled during an unmount: a checkpoint without images has the flag LN_UNMOUNTED */
 int ln_checkpoint(struct lunar* db);
 int ln_spill(struct lunar* db);
 int ln_make_room(struct lunar* db, uint32_t times);
 int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t bytes, uint32_t* offset);
 
-/* Before the record of an operation that may have spilled many pages: whether the log has enough room behind it, and
- * for a recovery, which spills them again (E_TXN_FULL). */
+/* Called before the record of an operation that may have spilled many pages. Returns 0 if the log has room for the rest
+ * of the operation and for a recovery, which spills the same pages again; otherwise E_TXN_FULL. rest: most log sectors
+ * that the operation's changes after the record need. */
 int ln_has_room(struct lunar* db, uint32_t rest);
 
 #if LUNAR_WITH_SECONDARY
-/* The same for a change of a row of this table. all: nothing is changed after the record. */
+/* As ln_has_room, for a change of a row of this table. all: no page is changed after the record. */
 int ln_room_stays(const struct lunar_table* table, int all);
-uint32_t ln_operation_sectors(const struct lunar* db); /* of the log, what an operation may need without its indexes */
+/* Returns the log sectors that an operation may need, without those for secondary indexes. */
+uint32_t ln_operation_sectors(const struct lunar* db);
 #define LN_INDEX_SECTORS(db) ((uint32_t)(db)->index_sectors)
-/* In db->building: an index is made that no checkpoint knows; new blocks get no sector that cannot be read; and from
- * the bit LN_FEWER_SEGMENTS on the limit of the hash indexes' segments, 0: none. */
-enum { LN_BUILDS = 1, LN_AVOIDS_BAD = 2, LN_FEWER_SEGMENTS = 2 };
-/* A page of an index that no checkpoint knows, whatever became of its frame. */
+/* db->building. */
+enum {
+  LN_BUILDS = 1,        /* flag: an index is being built that no checkpoint knows */
+  LN_AVOIDS_BAD = 2,    /* flag: new blocks must not have unreadable sectors */
+  LN_FEWER_SEGMENTS = 2 /* first bit of a number: the limit of a hash index's segments; 0: no limit */
+};
+/* True for a page of an index while one is being built. No checkpoint knows the page, even if its frame was evicted and
+ * has lost LN_FRESH. */
 #define LN_IS_BUILT(db, frame) ((db)->building & LN_BUILDS && (frame)->kind >= LN_BUCKET)
 _Static_assert(LN_TREE == LN_BUCKET + 1, "the pages of indexes are the last kinds: a new one is put before or counted");
 #else

@@ -1,16 +1,18 @@
-/* lunar_check: the volume against itself, with no memory that grows with it.
+/* lunar_check: verifies that the parts of a volume agree. The memory that it needs does not grow with the volume.
  *
- * What must be one set (the blocks in use and the blocks reached, a table's rows and the entries of its index) is
- * counted on both sides and summed up with a 64-bit hash of each member: equal sums are equal sets, but for one chance
- * in 2^64. So every page is read about once, in the order in which it lies. Only where the sums differ each member is
- * searched, to find which one is wrong.
+ * Two collections that must be the same set (the blocks in use and the blocks reached, a table's rows and the entries
+ * of its index) are both counted, and a 64-bit hash of each member is summed up. Equal sums mean equal sets, except for
+ * one chance in 2^64. So every page is read about once, in the order in which it lies. Only if the sums differ, each
+ * member is searched, to find the one that is wrong.
  *
- * No circle holds the walk: a block's header names the block before it, and no more blocks are reached than are in use.
+ * The walk cannot run in a circle: a block's header names the block before it, and the walk ends when it has reached
+ * more blocks than are in use.
  */
 #include "recovery.h"
 
 #if LUNAR_WITH_CHECK
 
+/* A set: number of members, sum of the members, sum of their hashes. */
 struct tally {
   uint64_t count, sum, mixed;
 };
@@ -27,22 +29,22 @@ enum phase { COUNT, FIND_ROWS, FIND_ENTRIES };
 struct checked {
   uint16_t number; /* whose metadata page has it */
   uint8_t kind, column;
-  uint64_t stated; /* number of entries in its metadata */
+  uint64_t stated; /* number of entries by its metadata */
   struct tally rows, entries;
 };
 
 struct check {
-  struct ln_walk walk;        /* first: what an index reports comes with it */
-  struct tally used, reached; /* blocks: by the allocation map, and by their use */
-  /* of the table that is walked */
+  struct ln_walk walk;        /* must be first: the callbacks of a walk cast it to struct check */
+  struct tally used, reached; /* blocks: in use by the allocation map; reached by the walk */
+  /* The following fields describe the table that is checked. */
   struct lunar_table table;
   struct tally listed[LN_LISTS];       /* blocks that belong in each list */
   uint64_t dead;                       /* units of 4 bytes */
   struct checked indexes[CHECKED_MAX]; /* the primary one, then the secondary ones */
-  uint32_t index_count, index;         /* how many there are; which one is walked */
-  uint32_t sectors, block_sectors /* by the map, of the block met last */;
+  uint32_t index_count, index;         /* number of indexes; the one that is checked */
+  uint32_t sectors, block_sectors /* of the block met last, by the map */;
   enum phase phase;
-  uint8_t extents_seen; /* a bit for each */
+  uint8_t extents_seen; /* a bit for each open extent whose block was met */
 };
 
 struct block {
@@ -122,7 +124,8 @@ static int map_check(struct check* check) {
              : problem(check, LUNAR_PROBLEM_CHUNKS_FREE, db->geometry.map_at);
 }
 
-/* So many sectors has the block by the map; 0: the map has no block there. */
+/* Returns the number of sectors of the block that begins at ref, by the allocation map; 0 if no block in use begins
+ * there; or an error. */
 static int in_use(struct check* check, uint32_t ref) {
   struct lunar* db = check->walk.db;
   struct lunar_frame* frame;
@@ -161,7 +164,7 @@ static int row_is_indexed(struct check* check, const struct ln_key* key, struct 
   return error == LUNAR_E_NOT_FOUND ? problem(check, LUNAR_PROBLEM_ROW_NOT_INDEXED, sector) : error;
 }
 
-/* The key that the index has of the row whose bytes begin there. */
+/* Computes the key under which the index has the row whose bytes begin at offset. */
 static int row_key(struct check* check, uint32_t index, struct ln_place place, uint32_t sector, uint32_t offset,
                    struct ln_key* key) {
 #if LUNAR_WITH_SECONDARY
@@ -173,7 +176,8 @@ static int row_key(struct check* check, uint32_t index, struct ln_place place, u
   return ln_row_key(check->walk.db, &check->table, sector, offset, key);
 }
 
-/* A live row, whose header is at offset of the block. */
+/* Checks a live row. offset: place of its header, in bytes from the beginning of the block. bytes: length of the row.
+ */
 static int row_check(struct check* check, const struct block* block, uint32_t slot, uint32_t offset, uint32_t bytes) {
   const uint32_t sector = block->sector + offset / check->walk.db->config->sector_bytes;
   const struct ln_place place = {block->ref, (uint16_t)slot};
@@ -240,7 +244,8 @@ static int slot_pages_check(struct check* check, const struct block* block) {
   return 0;
 }
 
-/* Slots have their rows' rooms in the order of the slots, each behind the one before, live or free. */
+/* Checks the slots of a block. Each slot, live or free, has a room for a row. The rooms lie in the order of the slots
+ * and do not overlap. */
 static int slots_check(struct check* check, const struct block* block) {
   struct lunar* db = check->walk.db;
   const uint32_t size = db->config->sector_bytes;
@@ -275,7 +280,7 @@ static int slots_check(struct check* check, const struct block* block) {
              : problem(check, LUNAR_PROBLEM_BLOCK_COUNTS, block->sector);
 }
 
-/* The next group of an open extent begins behind the block's rows, those of the stage counted. */
+/* Checks that the next group of an open extent begins behind the rows of its block, including the rows in the stage. */
 static int extent_check(struct check* check, const struct block* block) {
   const struct lunar* db = check->walk.db;
   const uint32_t size = db->config->sector_bytes;
@@ -309,7 +314,7 @@ static int block_check(struct check* check, uint32_t ref, struct block* block) {
   return extent_check(check, block);
 }
 
-/* From the table's first block to its last. */
+/* Checks the blocks of a table from the first to the last. *last becomes the last block; LN_NONE if there is none. */
 static int chain_check(struct check* check, uint32_t ref, uint32_t* last) {
   struct block block = {.serial = 0};
   *last = LN_NONE;
@@ -348,7 +353,7 @@ static int list_check(struct check* check, uint32_t list, uint32_t ref, uint32_t
 
 /* --- index --- */
 
-/* The entry's place has a live row of the table with this key. */
+/* Checks that the place of an entry has a live row of the table with this key. */
 static int entry_has_row(struct check* check, const struct ln_key* key, struct ln_place place, uint32_t sector) {
   struct lunar* db = check->walk.db;
   struct block block;
@@ -387,7 +392,8 @@ static int index_check(struct check* check) {
   return error;
 }
 
-/* Rows and entries are not the same: which one is it? */
+/* Finds the row or entry that is wrong, after the sums of rows and entries differed. If each row has its entry and each
+ * entry its row, an entry is there twice. */
 static int find_difference(struct check* check, uint32_t first, uint32_t sector) {
   uint32_t last;
   check->phase = FIND_ROWS;
@@ -423,7 +429,7 @@ static int name_read(struct check* check, uint16_t number, char name[LN_ROOT_ENT
   return 0;
 }
 
-/* Ended by a zero, and zeros behind it. */
+/* Returns 1 if the name is not empty, ends with a zero, and has only zeros behind it. */
 static int name_sound(const char* name) {
   uint32_t i = 0;
   while (i < LN_ROOT_ENTRY && name[i]) i++;
@@ -497,7 +503,7 @@ static int lists(struct check* check, uint16_t table, uint16_t number) {
   return listed;
 }
 
-/* 1: the number is a secondary index, which its table lists once; 0: it is a table. */
+/* Returns 1 if the number is a secondary index, which its table lists once; 0 if it is a table; or an error. */
 static int is_index(struct check* check, uint16_t number) {
   struct lunar_frame* frame;
   const uint32_t sector = check->walk.db->geometry.meta_at + 2u * number;
@@ -593,7 +599,8 @@ static int tables_check(struct check* check) {
 /* --- the whole --- */
 
 #if LUNAR_WITH_REPAIR
-/* Blocks that nothing has, because a repair gave them up, are no problem where they cannot be read. */
+/* Finds the blocks that no table or index has. Those that cannot be read are no problem, because a repair gave them up:
+ * counts them as reached. *leaked becomes the first of the others. */
 static int leave_out_lost(struct check* check, uint32_t* leaked) {
   uint32_t ref = check->walk.db->geometry.data_at;
   int sectors;
@@ -619,7 +626,7 @@ static int blocks_compare(struct check* check) {
   LN_TRY(leave_out_lost(check, &leaked));
   if (same(used, reached)) return 0;
 #endif
-  const int one = used->count == reached->count + 1; /* then the sums differ by its ref */
+  const int one = used->count == reached->count + 1; /* the sums differ by the ref of the leaked block */
   return problem(check, LUNAR_PROBLEM_BLOCK_LEAKED, one ? (uint32_t)(used->sum - reached->sum) : leaked);
 }
 
@@ -646,7 +653,7 @@ static int everything(struct check* check) {
     LN_TRY(ln_write_kept(db, db->frames, db->frame_count));
   }
   if (ln_waiting(db)) LN_TRY(ln_write_kept(db, db->frames, db->frame_count));
-  db->checking = LN_CHECKING; /* from here on it only reads */
+  db->checking = LN_CHECKING; /* from here on the check only reads */
   LN_TRY(map_check(check));
   LN_TRY(tables_check(check));
   LN_TRY(blocks_compare(check));

@@ -1,14 +1,15 @@
-/* Whose a block in use is. A repair leaves blocks that nothing leads to: pages below a damaged page of an index, and
- * what an earlier repair, cut off, had begun. A page of an index is found by one of its own keys, and a block of rows
- * by the block that it names before itself, so no list of what is reached is needed.
+/* Finds the owner of a block in use. A repair leaves blocks that no table or index leads to: pages below a damaged page
+ * of an index, and blocks of an earlier repair that was cut off. The search needs no list of all reached blocks: it
+ * looks up a page of an index by one of the page's own keys, and a block of rows by the block that its header names as
+ * the previous one.
  *
- * A block with a sector that cannot be read stays allocated: what is written there may be lost again.
+ * A block with an unreadable sector stays allocated, because data written there may be lost again.
  */
 #include "recovery.h"
 
 #if LUNAR_WITH_REPAIR
 
-/* LN_DATA: the sector is no page that can be read. */
+/* Returns the enum ln_kind of the page; LN_DATA if the sector is no page or cannot be read; or an error. */
 static int kind_of(struct lunar* db, uint32_t sector) {
   const int kind = ln_page_kind(db, sector);
   if (kind >= 0) return kind;
@@ -16,7 +17,8 @@ static int kind_of(struct lunar* db, uint32_t sector) {
   return LN_DATA;
 }
 
-/* Whether another table than that waits for a repair, which may have begun to make a block's header anew. */
+/* Returns 1 if a table other than `repaired` waits for a repair, 0 if not, or an error. The repair of that table may
+ * have begun to rebuild the header of a block, which then names no table. */
 static int another_is_damaged(struct lunar* db, uint16_t repaired) {
   for (uint16_t number = 0; number < db->geometry.tables_max; number++) {
     struct lunar_frame* meta;
@@ -39,7 +41,10 @@ static int leads_to(struct lunar* db, uint32_t first, uint32_t ref) {
   return first == ref;
 }
 
-/* Of a page of rows. What a damaged table has is not known; of the one that is repaired it is. */
+/* Returns 1 if the block of rows is in the chain of the table that its header names, 0 if not, or an error. The chain
+ * of a damaged table is unknown, so every block that names the table counts as its own; except for the table
+ * `repaired`, whose chain is whole. A block that names no table counts as owned while another table waits for its
+ * repair. */
 static int is_in_chain(struct lunar* db, uint32_t ref, uint16_t repaired) {
   struct lunar_frame* frame;
   LN_TRY(ln_page(db, ref, LN_BLOCK, &frame));
@@ -62,18 +67,18 @@ static int is_in_chain(struct lunar* db, uint32_t ref, uint16_t repaired) {
   if (kind == LN_BLOCK) {
     LN_TRY(ln_page(db, previous, LN_BLOCK, &frame));
     leads_here = ln_get16(frame->bytes + LN_BLOCK_TABLE) == table && ln_get32(frame->bytes + LN_BLOCK_NEXT) == ref &&
-                 ln_get32(frame->bytes + LN_BLOCK_SERIAL) < serial; /* blocks that nothing has may go round */
+                 ln_get32(frame->bytes + LN_BLOCK_SERIAL) < serial; /* leaked blocks may form a circle */
     ln_put(frame);
-  } else if (kind == LN_DATA) { /* it is damaged, or free since */
+  } else if (kind == LN_DATA) { /* the previous block is damaged, or was freed */
     leads_here = leads_to(db, first, ref);
     if (leads_here < 0) leads_here = ln_is_loss(db, leads_here);
   }
   return leads_here;
 }
 
-/* A walk over an index that looks for a block. */
+/* A walk over an index, to find a block. */
 struct search {
-  struct ln_walk walk; /* first */
+  struct ln_walk walk; /* must be first: meet_block casts it to struct search */
   uint32_t ref;
 };
 static int meet_block(struct ln_walk* walk, uint32_t ref, uint32_t sectors, uint32_t sector) {
@@ -86,7 +91,8 @@ static int meet_entry(struct ln_walk* walk, const struct ln_key* key, struct ln_
   return 0;
 }
 
-/* Of a block whose first page is damaged: only a walk over the whole index finds it. */
+/* Walks over the whole index. Returns 1 if the index has the block, 0 if not, or an error. Used for a block whose first
+ * page is damaged, because nothing else finds it. */
 static int walk_finds(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   struct lunar_findings found;
   struct search search = {.walk = {.db = db, .found = &found, .block = meet_block, .entry = meet_entry}, .ref = ref};
@@ -94,7 +100,8 @@ static int walk_finds(struct lunar* db, struct lunar_frame* meta, uint32_t ref) 
   return error == LUNAR_E_EXISTS ? 1 : error;
 }
 
-/* Whether a table or index of that number has the block. What is damaged may have it. */
+/* Returns 1 if the table or index of this number has the block, 0 if not, or an error. Returns 1 also if the answer
+ * cannot be known because of damage. kind: kind of the block's first page. */
 static int has_block(struct lunar* db, uint16_t number, uint32_t ref, int kind, uint16_t repaired) {
   struct lunar_frame* meta;
   LN_TRY(ln_meta(db, number, &meta));
@@ -122,7 +129,7 @@ static int is_anywhere(struct lunar* db, uint32_t ref, int kind, uint16_t repair
   return 0;
 }
 
-/* An index of the table itself does not count: it is made anew. */
+/* The table's own primary index does not count, because the repair builds it anew. */
 int ln_is_of_another(struct lunar* db, uint32_t ref, uint16_t table) {
   const int kind = kind_of(db, ref);
   LN_TRY(kind);
@@ -146,14 +153,16 @@ int ln_owner_of(struct lunar* db, uint32_t ref, uint32_t sectors, uint16_t repai
   const int kind = kind_of(db, ref);
   LN_TRY(kind);
   int owned = kind == LN_BLOCK ? is_in_chain(db, ref, repaired) : 0;
-  if (!owned) owned = is_anywhere(db, ref, kind, repaired); /* a segment has old pages where no bucket is yet */
+  /* A block outside of every chain may be in a segment of a hash index: where the segment has no bucket yet, it has old
+   * pages of any kind. */
+  if (!owned) owned = is_anywhere(db, ref, kind, repaired);
   if (owned) return owned < 0 ? owned : LN_OWNED;
   const int readable = ln_can_be_read(db, ref, sectors);
   if (readable < 0) return readable;
   return readable ? LN_LEAKED : LN_LOST;
 }
 
-/* 1: a block of rows names the one behind it, which lies in front of it on the device. */
+/* Returns 1 if ref is a block of rows whose next block lies in front of it on the device, 0 if not, or an error. */
 static int leads_back(struct lunar* db, uint32_t ref) {
   struct lunar_frame* frame;
   const int kind = kind_of(db, ref);
@@ -165,8 +174,8 @@ static int leads_back(struct lunar* db, uint32_t ref) {
   return next < ref;
 }
 
-/* A block with an unreadable sector that nothing has, but whose header names a table: it no longer has the next block.
- * 0: it named none. */
+/* Removes the table's number from the header of a LN_LOST block. Then the header no longer makes the next block of the
+ * chain count as owned. Returns 1; 0 if the header cannot be read or named no table; or an error. */
 static int disown_lost(struct lunar* db, uint32_t ref) {
   struct lunar_frame* frame;
   const int kind = kind_of(db, ref);
@@ -183,6 +192,7 @@ static int disown_lost(struct lunar* db, uint32_t ref) {
   return owns;
 }
 
+/* Frees leaked blocks in one pass over the device. Sets *again if a further pass may find more of them. */
 static int free_leaked(struct lunar* db, uint16_t repaired, int* again) {
   uint32_t ref = db->geometry.data_at;
   int sectors;
@@ -205,7 +215,8 @@ static int free_leaked(struct lunar* db, uint16_t repaired, int* again) {
   return sectors;
 }
 
-/* A block counts as owned as long as another one names it: one that was freed later may have been that. */
+/* Repeats the pass as long as needed: a block counts as owned while another block names it as the next one, and the
+ * pass may free that other block later. */
 int ln_free_leaked(struct lunar* db, uint16_t repaired) {
   int again;
   do {

@@ -1,8 +1,9 @@
-/* A block whose header or slots are lost gets new ones from its rows.
+/* Rebuilds the header or the slots of a block if they are lost.
  *
- * Slots rise with the places of their rows, and each room says where it ends. So the rooms are counted from the block's
- * first row on; the record of a row that was written with its group names its slot. Which rooms have a row, the primary
- * index knows: it has an entry with this slot for the row's key. Rooms behind the last such row do not count.
+ * Slot numbers rise with the places of the rows, and the header of each room says how long the room is. So rebuilding
+ * counts the rooms from the block's first row on. If a row was written with its group, the record in front of the row
+ * names its slot. A room has a live row if the primary index has an entry with this slot for the row's key. Rooms
+ * behind the last live row do not count.
  */
 #include "recovery.h"
 
@@ -11,10 +12,10 @@
 struct rooms {
   const struct lunar_table* table;
   struct lunar_frame* meta;
-  uint32_t ref, end; /* the block, and its bytes */
-  uint32_t to;       /* the block that gets the slots: the same one, or its copy */
-  uint32_t at;       /* where the next room may begin */
-  uint32_t slot;     /* its slot, as far as is known */
+  uint32_t ref, end; /* the damaged block, and its size in bytes */
+  uint32_t to;       /* the block that gets the slots: ref or its copy */
+  uint32_t at;       /* where the next room may begin, in bytes from the beginning of the block */
+  uint32_t slot;     /* slot of the next room, as far as is known */
 };
 
 static int read_or_lose(struct lunar* db, uint32_t ref, uint32_t at, uint8_t* bytes, uint32_t count) {
@@ -22,7 +23,8 @@ static int read_or_lose(struct lunar* db, uint32_t ref, uint32_t at, uint8_t* by
   return error ? ln_is_loss(db, error) : 0;
 }
 
-/* 1: the record there is that of a row in this block, with this slot or a later one, whose room begins at *room. */
+/* Returns 1 if a record begins at `at` that describes a row in this block with the slot r->slot or a later one, and
+ * whose room follows; 0 if not; or an error. *slot: slot of the row. *room: where the room begins. */
 static int record_at(const struct rooms* r, uint32_t at, uint32_t* slot, uint32_t* room) {
   struct lunar* db = r->table->db;
   LN_FIELDS(head, LN_RECORD_HEADER);
@@ -37,7 +39,7 @@ static int record_at(const struct rooms* r, uint32_t at, uint32_t* slot, uint32_
          *room == at + LN_RECORD_HEADER + 4u * head[LN_RECORD_ALLOCATED] + ahead;
 }
 
-/* As record_at, for the first record of a group. */
+/* As record_at, for the first record of a group that begins at `at`. */
 static int group_at(const struct rooms* r, uint32_t at, uint32_t* slot, uint32_t* room) {
   LN_FIELDS(head, 4);
   if (at + LN_GROUP_HEADER > r->end) return 0;
@@ -48,7 +50,8 @@ static int group_at(const struct rooms* r, uint32_t at, uint32_t* slot, uint32_t
              : 0;
 }
 
-/* 1: a room begins there; *bytes of its row, 0: it has none that can be read. */
+/* Returns 1 if a room begins at `at`, 0 if not, or an error. *bytes: length of its row; 0 if there is no row that can
+ * be read. *room: length of the room without its header. */
 static int room_at(const struct rooms* r, uint32_t at, uint32_t* bytes, uint32_t* room) {
   struct lunar* db = r->table->db;
   LN_FIELDS(head, LN_ROW_HEADER);
@@ -69,7 +72,8 @@ static int room_at(const struct rooms* r, uint32_t at, uint32_t* bytes, uint32_t
   return sound != 0;
 }
 
-/* The next room, wherever it lies; 0: there is none. */
+/* Finds the next room: at r->at, behind a record at r->at, or in the next group that begins a sector. Sets r->at to its
+ * beginning and r->slot to its slot. Returns 1, 0 if there is no further room, or an error. */
 static int next_room(struct rooms* r, uint32_t* bytes, uint32_t* room) {
   const uint32_t size = r->table->db->config->sector_bytes;
   uint32_t at = r->at, slot = r->slot;
@@ -87,7 +91,7 @@ static int next_room(struct rooms* r, uint32_t* bytes, uint32_t* room) {
   return found;
 }
 
-/* 1: the primary index has the row, and all of it can be read. */
+/* Returns 1 if the primary index has the row and all of the row can be read, 0 if not, or an error. */
 static int is_live(const struct rooms* r, uint32_t bytes) {
   struct lunar* db = r->table->db;
   const uint32_t size = db->config->sector_bytes, first = r->at / size, end = r->at + LN_ROW_HEADER + bytes;
@@ -102,7 +106,8 @@ static int is_live(const struct rooms* r, uint32_t bytes) {
   return 0;
 }
 
-/* Each room found gets a slot; *slots, *tail: up to the last one with a row. */
+/* Writes a slot for each room that is found. *slots and *tail: number of slots and end of the rooms in bytes, up to the
+ * last room with a live row. */
 static int give_slots(struct rooms* r, uint32_t slots_max, uint32_t* slots, uint32_t* tail) {
   struct lunar* db = r->table->db;
   *slots = 0;
@@ -124,7 +129,8 @@ static int give_slots(struct rooms* r, uint32_t slots_max, uint32_t* slots, uint
   return 0;
 }
 
-/* The sectors of slots: those that are pages of a block. Behind a header that is lost, as many as there are. */
+/* Sets *count to the number of sectors with slots, including the header's. If the header is lost, counts the sectors
+ * behind it that are pages of a block. */
 static int slot_sectors(struct lunar* db, uint32_t ref, uint32_t sectors, uint32_t* count) {
   struct lunar_frame* frame;
   int error = ln_block_header(db, ref, &frame);
@@ -146,7 +152,8 @@ static int slot_sectors(struct lunar* db, uint32_t ref, uint32_t sectors, uint32
   return 0;
 }
 
-/* A block of the same size with the same rows, in the same places. */
+/* Allocates a block of the same size, *to, and copies the readable sectors of rows to the same places in it. pages:
+ * number of sectors with slots, which are not copied. Returns 1, 0 if there is no room, or an error. */
 static int copy_rows(struct lunar* db, uint32_t ref, uint32_t sectors, uint32_t pages, uint32_t* to) {
   const uint32_t size = db->config->sector_bytes;
   const int error = ln_alloc(db, ln_class_of(db, sectors), LN_NONE, to);

@@ -1,7 +1,6 @@
-/* After a recovery that goes back to before some pages in place (LN_STALE), names, metadata and lists of indexes may be
- * of different times. A table or index about which they disagree is removed: the log has lost its creation, or its
- * removal is in place already.
- */
+/* After a recovery to a state that is older than some pages in place (LN_STALE), names, metadata and lists of indexes
+ * may be of different times. ln_reconcile removes each table or index about which they disagree: either the log has
+ * lost its creation, or its removal is already in place. */
 #include "recovery.h"
 
 #if LUNAR_WITH_REPAIR
@@ -21,7 +20,7 @@ int ln_mark_all(struct lunar* db) {
 }
 
 #if LUNAR_WITH_SECONDARY
-/* 1: the number is an index that says it is the table's. */
+/* Returns 1 if the number is an index whose metadata names this table, 0 if not, or an error. */
 static int is_index_of(struct lunar* db, uint16_t number, uint16_t table) {
   struct lunar_frame* meta;
   if (number >= db->geometry.tables_max) return 0;
@@ -32,7 +31,7 @@ static int is_index_of(struct lunar* db, uint16_t number, uint16_t table) {
   return is;
 }
 
-/* 1: the number is a table that lists the index. */
+/* Returns a number above 0 if `table` is a table that lists the index `number`, 0 if not, or an error. */
 static int lists(struct lunar* db, uint16_t table, uint16_t number) {
   uint16_t numbers[LUNAR_INDEXES_MAX];
   struct lunar_frame* meta;
@@ -98,7 +97,7 @@ static int reconcile(struct lunar* db, uint16_t number) {
   return is_table ? relist(db, number) : 0;
 }
 
-/* Two rounds: an index whose number is smaller than its table's may be removed in the second one only. */
+/* Two rounds: if the first round removes a table, only the second one removes its indexes with smaller numbers. */
 int ln_reconcile(struct lunar* db) {
   for (int round = 0; round < 2; round++)
     for (uint16_t number = 0; number < db->geometry.tables_max; number++) {

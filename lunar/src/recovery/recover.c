@@ -1,16 +1,16 @@
 /* Recovery: after a power cut, for a rollback, and after an operation that failed half-way.
  *
- * The groups of a series are read one after the other: the next number lies in an open extent, at the log's head, or
- * at the beginning of the log's next unit. A record that opens, fills or leaves an extent moves the reader's extents as
- * it moved the writer's.
+ * Recovery reads the groups of a series one after the other. The group with the next number lies in an open extent, at
+ * the log's head, or at the beginning of the log's next unit. A record that opens, fills or closes an extent changes
+ * the reader's extents as it changed the writer's.
  */
 #include "recovery.h"
 
 struct group {
-  uint16_t magic; /* from here to sum: the header as it is stored */
+  uint16_t magic; /* from magic to sum: the header, as it is stored */
   uint8_t kind, flags;
   uint32_t epoch, sequence, checkpoint_at, bytes, count, extra, body_sum, sum;
-  uint32_t sector, sectors; /* where it lies */
+  uint32_t sector, sectors; /* place of the group on the device */
 };
 _Static_assert(offsetof(struct group, sum) == LN_GROUP_SUM && offsetof(struct group, sector) == LN_GROUP_HEADER,
                "the fields lie as they are stored");
@@ -23,7 +23,7 @@ static uint32_t sectors_of(const struct lunar* db, uint32_t bytes) {
 }
 static uint32_t log_sector(const struct lunar* db, uint32_t at) { return db->geometry.log_at + at; }
 
-/* 1: there is a group with a sound header, 0: none. */
+/* Returns 1 if a group with a sound header begins at the sector, 0 if not, or an error. */
 static int read_header(struct lunar* db, uint32_t sector, struct group* group) {
   uint8_t* head = (uint8_t*)group;
   LN_TRY(ln_read_bytes(db, sector, 0, head, LN_GROUP_HEADER));
@@ -61,7 +61,7 @@ static int entry_of(struct lunar* db, const struct group* group, uint32_t i, uin
   return 0;
 }
 
-/* 1: every byte of the group is as it was written. */
+/* Returns 1 if every byte of the group is as it was written, 0 if not, or an error. */
 static int whole(struct lunar* db, const struct group* group) {
   uint32_t sum;
   if (has_images(group) && (group->count == 0 || group->count > LN_IMAGES_MAX)) return 0;
@@ -76,8 +76,10 @@ static int whole(struct lunar* db, const struct group* group) {
   return 1;
 }
 
-/* Where the next group would lie, an unreadable or damaged sector is no group, if the configuration allows it. Which
- * volume it is, mount has just read. E_CORRUPT: what was flushed later shows that it is damage. */
+/* Returns `there`, the result of a search for the next group. With config.skip_unreadable (LN_SKIPPING) returns 0
+ * instead of an error: an unreadable or damaged sector is no group. Then clears db->doubtful, because mount has just
+ * read which volume this is. E_CORRUPT also sets LN_STALE: groups that were flushed later show that the end of the
+ * series is damage. */
 static int skipping(struct lunar* db, int there) {
   if (there >= 0 || !(db->redoing & LN_SKIPPING)) return there;
   if (there == LUNAR_E_CORRUPT) db->redoing |= LN_STALE;
@@ -85,34 +87,36 @@ static int skipping(struct lunar* db, int there) {
   return 0;
 }
 
-/* The series has a group behind the last checkpoint. */
+/* Clears LN_ENDED, because the series has a group behind the last checkpoint. */
 static void goes_on(struct lunar* db) {
   if (LUNAR_WITH_REPAIR) db->redoing &= (uint8_t)~LN_ENDED;
 }
 
-/* The numbers of groups wrap around after the largest. */
+/* Returns 1 if group number a is later than b. The numbers wrap around after the largest. */
 static int later_number(uint32_t a, uint32_t b) { return a != b && a - b < 0x80000000u; }
 
 static int newer(const struct group* a, uint32_t epoch, uint32_t sequence) {
   return a->epoch > epoch || (a->epoch == epoch && later_number(a->sequence, sequence));
 }
 
-/* 1: the series' next group lies at the sector, whole. */
+/* Returns 1 if the next group of the series lies at the sector and is whole, 0 if not, or an error. room: sectors from
+ * there to the end of the extent or unit. */
 static int next_at(struct lunar* db, const struct lunar_series* series, uint32_t sector, uint32_t room,
                    struct group* group) {
   const int there = read_header(db, sector, group);
   if (there <= 0) return there;
   if (group->sequence != series->sequence + 1 || group->sectors > room) return 0;
-  if (group->checkpoint_at != db->checkpoint_at) return 0; /* what follows a checkpoint that is lost */
-  const int later = group->epoch > series->epoch && group->kind != LN_RECORDS; /* an earlier recovery's own */
+  if (group->checkpoint_at != db->checkpoint_at) return 0;                     /* follows a lost checkpoint */
+  const int later = group->epoch > series->epoch && group->kind != LN_RECORDS; /* written by a recovery */
   if (group->epoch != series->epoch && !later) return 0;
   return whole(db, group);
 }
 
-/* Returns E_CORRUPT if a group in these sectors behind the series' end names flushed groups that the series lacks, or
- * if the next group cannot be read: it may have had the before images of pages in place. No power cut leaves that: a
- * sector is damaged. But where an unmount was the end, nothing is lost. New groups behind the series lie before any
- * older one. */
+/* Searches `count` sectors behind the end of the series for signs that damage ended it. Returns 0 if there are none.
+ * Returns E_CORRUPT if a group there says that groups were flushed which the series lacks: a power cut cannot cause
+ * this, so a sector is damaged. With LN_SKIPPING returns E_CORRUPT also if the next group cannot be read, because it
+ * may have the before images of pages in place; but not if the series ends with an unmount (LN_ENDED), because then
+ * nothing is lost. Stops at the first group that is older than the series: newer groups lie in front of older ones. */
 static int flushed_behind(struct lunar* db, const struct lunar_series* series, uint32_t sector, uint32_t count) {
   struct group group;
   if (LUNAR_WITH_REPAIR && (db->redoing & (LN_SKIPPING | LN_ENDED)) == LN_SKIPPING &&
@@ -123,7 +127,7 @@ static int flushed_behind(struct lunar* db, const struct lunar_series* series, u
   for (; count--; sector++) {
     const int there = read_header(db, sector, &group);
     if (there < 0) LN_TRY(ln_same_volume(db, NULL));
-    if (there <= 0) continue; /* what cannot be read proves nothing */
+    if (there <= 0) continue; /* an unreadable sector proves nothing */
     if (!newer(&group, series->epoch, series->sequence)) break;
     group.sequence = group.extra;
     if (group.kind == LN_RECORDS && newer(&group, series->epoch, series->sequence)) return LUNAR_E_CORRUPT;
@@ -136,14 +140,16 @@ static int is_next(struct lunar* db, const struct lunar_series* series, uint32_t
   return group ? next_at(db, series, sector, room, group) : flushed_behind(db, series, sector, room);
 }
 
-/* The two places in LOG where a series may go on: at its head, and at the beginning of the next unit. */
+/* Returns the place in LOG where the series may continue: its head (skip 0), or the beginning of the next unit (skip
+ * 1). */
 static uint32_t log_place(const struct lunar* db, const struct lunar_series* series, uint32_t skip) {
   LUNAR_ASSERT(series->log_head < db->geometry.log_sectors);
   const uint32_t unit = db->geometry.unit_sectors, head = series->log_head;
   return (head + (skip ? unit - head % unit : 0)) % db->geometry.log_sectors;
 }
 
-/* How far behind the head of the series this group of LOG ends; 0: no group can lie there. */
+/* Returns the number of sectors from the head of the series to the end of this group of LOG; 0 if no group can lie
+ * there. */
 static uint32_t distance(const struct lunar* db, const struct lunar_series* series, const struct group* group) {
   const uint32_t log = db->geometry.log_sectors, unit = db->geometry.unit_sectors;
   const uint32_t at = group->sector - db->geometry.log_at;
@@ -151,7 +157,7 @@ static uint32_t distance(const struct lunar* db, const struct lunar_series* seri
   return group->sectors > unit - at % unit || series->log_used + sectors > log ? 0 : sectors;
 }
 
-/* 1: the series stands behind this group of LOG; 0: it cannot lie there. */
+/* Moves the series behind this group of LOG and returns 1. Returns 0 if the group cannot lie there. */
 static int step(struct lunar* db, struct lunar_series* series, const struct group* group) {
   LUNAR_ASSERT(group->sectors > 0);
   const uint32_t sectors = distance(db, series, group);
@@ -164,7 +170,8 @@ static int step(struct lunar* db, struct lunar_series* series, const struct grou
   return 1;
 }
 
-/* LN_NONE: a damaged checkpoint or record names an extent that cannot be. */
+/* Returns the number of sectors left in an open extent. Returns LN_NONE if the extent is impossible, which a damaged
+ * checkpoint or record may cause. */
 static uint32_t extent_room(const struct lunar* db, const struct lunar_extent* extent) {
   const struct lunar_geometry* g = &db->geometry;
   const uint32_t begin = extent->block, sectors = extent->sectors, used = extent->sector - begin;
@@ -172,8 +179,8 @@ static uint32_t extent_room(const struct lunar* db, const struct lunar_extent* e
   return begin - g->data_at > g->chunk_count * g->chunk_sectors - sectors || used > sectors ? LN_NONE : sectors - used;
 }
 
-/* Returns 1 and moves the position behind the next group of the series, or 0 if the series ends here. group NULL: the
- * end is known; E_CORRUPT means that damage ends the series. */
+/* Moves the series behind its next group and returns 1, or returns 0 if the series ends here. If group is NULL, the end
+ * is already known: returns E_CORRUPT if damage ended the series (with LN_SKIPPING: sets LN_STALE and returns 0). */
 static int next_group(struct lunar* db, struct lunar_series* series, struct group* group) {
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++) {
     struct lunar_extent* extent = &series->extents[i];
@@ -197,7 +204,7 @@ static int next_group(struct lunar* db, struct lunar_series* series, struct grou
   return 0;
 }
 
-/* Reads the records of a group in turn, and applies them if redo is set. */
+/* Reads the records of a group in turn, and repeats their operations if redo is set. */
 static int each_record(struct lunar* db, struct lunar_series* series, const struct group* group, int redo) {
   uint32_t offset = LN_GROUP_HEADER;
   const uint32_t end = LN_GROUP_HEADER + group->bytes;
@@ -230,8 +237,9 @@ static int each_record(struct lunar* db, struct lunar_series* series, const stru
   return 0;
 }
 
-/* 1: the next group of a checkpoint, whole, and the series stands behind it; 0: this is no whole checkpoint. log_used
- * 0: it is the first one, which lies where it is said to. */
+/* Reads the next group of a checkpoint and moves the series behind it. Returns 1 if the group is whole, 0 if this is no
+ * whole checkpoint, or an error. If series->log_used is 0, the group is the first one of the checkpoint: it lies at
+ * log_head and may have any number and epoch. */
 static int checkpoint_group(struct lunar* db, struct lunar_series* series, struct group* group) {
   for (uint32_t skip = 0; skip < 2; skip++) {
     const int first = series->log_used == 0;
@@ -256,8 +264,9 @@ static int put_images(struct lunar* db, const struct group* group) {
   return 0;
 }
 
-/* The position right behind a checkpoint, where its epoch begins. 1: done; 0: this is no whole checkpoint. put: its
- * images are put in place. */
+/* Reads the checkpoint whose first group lies at images_at in LOG. Sets the series to the position behind it, with the
+ * epoch that begins there and the open extents; sets db->checkpoints and db->chunks_free. If put is set, also writes
+ * the images of the checkpoint in place. Returns 1, 0 if this is no whole checkpoint, or an error. */
 static int begin_at(struct lunar* db, uint32_t images_at, struct lunar_series* series, struct group* group, int put) {
   LN_FIELDS(body, LN_CHECKPOINT_BODY);
   *series = (struct lunar_series){.log_head = images_at};
@@ -278,7 +287,8 @@ static int begin_at(struct lunar* db, uint32_t images_at, struct lunar_series* s
   return 1;
 }
 
-/* The unit's first group; where the sector at its beginning is damaged, and that is allowed, the first one behind. */
+/* Finds the first group of the unit at `at`. With LN_SKIPPING the unit's first sectors may be damaged: takes the first
+ * group behind them. Returns 1, 0 if there is no group, or an error. */
 static int first_of_unit(struct lunar* db, uint32_t at, struct group* group) {
   int there = read_header(db, log_sector(db, at), group);
   for (uint32_t i = 1; db->redoing & LN_SKIPPING && there <= 0 && i < db->geometry.unit_sectors; i++)
@@ -286,7 +296,8 @@ static int first_of_unit(struct lunar* db, uint32_t at, struct group* group) {
   return skipping(db, there);
 }
 
-/* The newest of all units' first groups, but for those that name the lost checkpoint. */
+/* Finds the newest of the units' first groups. Ignores groups that name the lost checkpoint. Returns E_CORRUPT if there
+ * is none. */
 static int newest_unit(struct lunar* db, uint32_t lost, struct group* newest) {
   int found = 0;
   for (uint32_t at = 0; at < db->geometry.log_sectors; at += db->geometry.unit_sectors) {
@@ -302,8 +313,10 @@ static int newest_unit(struct lunar* db, uint32_t lost, struct group* newest) {
   return found ? 0 : LUNAR_E_CORRUPT;
 }
 
-/* Where the images of a checkpoint begin, from which the series reaches to now: the one that the newest unit's last
- * group knew, or a later whole one in that unit (the one before may have been overwritten since). */
+/* Finds a checkpoint from which the series reaches to the end of the log; *images_at becomes the place of its images in
+ * LOG. Takes the checkpoint that the last group of the newest unit names, or a later whole checkpoint in this unit,
+ * because the one before it may have been overwritten. lost: place of a damaged checkpoint, which is ignored; LN_NONE:
+ * none. */
 static int find_checkpoint(struct lunar* db, uint32_t lost, uint32_t* images_at) {
   struct group group, checkpoint;
   struct lunar_series series;
@@ -317,7 +330,7 @@ static int find_checkpoint(struct lunar* db, uint32_t lost, uint32_t* images_at)
     if (there < 0) return there;
     if (!there || !newer(&group, epoch, sequence)) {
       if (db->redoing & LN_SKIPPING && (!there || passed)) {
-        passed = 1; /* a later checkpoint may lie behind a damaged one, and behind its images, which are no groups */
+        passed = 1; /* a later checkpoint may lie behind a damaged one and its images, which are no groups */
         at++;
         continue;
       }
@@ -336,19 +349,20 @@ static int find_checkpoint(struct lunar* db, uint32_t lost, uint32_t* images_at)
   return *images_at < db->geometry.log_sectors ? 0 : LUNAR_E_CORRUPT;
 }
 
-/* Finds in the log alone: the last whole checkpoint, and the last group of before images since. Both are put in place
- * before anything else is believed, because a page that was spilled may have changed a row whose group is still needed.
- */
+/* The last whole checkpoint and the last group of before images since, as log_groups finds them in LOG alone. Recovery
+ * writes the images of both in place before it reads other groups, because a spilled page may have changed a row that
+ * the checksum of such a group covers. */
 struct state {
+  /* Log sectors: of the checkpoint; of the last BEFORE group since, LN_NONE if there is none. */
   uint32_t base, before;
-  uint32_t epoch; /* the latest */
+  uint32_t epoch; /* the latest in LOG */
   uint8_t flags;  /* of the checkpoint */
 };
-/* After damage, the groups behind the end stay in LOG. What recovery writes is newer than those of any recovery among
- * them. */
+/* Added to the epoch after damage. The groups behind the damage stay in LOG, and some may be from earlier recoveries.
+ * The higher epoch makes the groups of this recovery newer than all of them. */
 enum { EPOCHS_LOST = 0x10000 };
 
-/* 1: at this place in LOG lies a later group, whole. */
+/* Returns 1 if a later group lies at this place in LOG (see log_place) and is whole, 0 if not, or an error. */
 static int log_group(struct lunar* db, const struct lunar_series* series, uint32_t skip, struct group* group) {
   const int there = read_header(db, log_sector(db, log_place(db, series, skip)), group);
   if (there <= 0) return there;
@@ -357,22 +371,25 @@ static int log_group(struct lunar* db, const struct lunar_series* series, uint32
   return whole(db, group);
 }
 
-/* Whether a group of before images continues the list that ends with `before`: it names that group. A group that names
- * none starts a new list in the epoch of a recovery, which had put back all older ones. Any other group lies behind a
- * torn one. The flush behind the two was then not reached, and its pages were not overwritten. */
+/* Returns 0 if the group is a BEFORE group that does not continue the list of before images that ends with `before`;
+ * otherwise 1. A BEFORE group continues the list if it names that group. A BEFORE group that names none starts a new
+ * list in the epoch of a recovery, which had put back all older before images. Any other BEFORE group lies behind a
+ * torn group: the flush after both was not reached, so the pages of the BEFORE group were not overwritten. */
 static int continues(const struct lunar_series* series, uint32_t before, const struct group* group) {
   return group->kind != LN_BEFORE || group->extra == before ||
          (group->extra == LN_NONE && group->epoch > series->epoch);
 }
 
-/* At LOG's head or at the beginning of the next unit. A recovery that had no room in its unit went on in the next one
- * with the number that a group at the head has from before: that one is lost. */
+/* Finds the next group in LOG, at the series' head or at the beginning of the next unit, and moves the series behind
+ * it. Returns 1, 0 if there is none, or an error. If both places have a group, the one at the head may be lost: a
+ * recovery without room in its unit continued in the next unit and used the number of that group again. The later epoch
+ * of the group in the next unit shows this. */
 static int following_group(struct lunar* db, struct lunar_series* series, uint32_t before, struct group* group) {
   struct group next;
   int there = log_group(db, series, 0, group), beyond = log_group(db, series, 1, &next);
   if (there > 0) there = continues(series, before, group);
   if (beyond > 0) beyond = continues(series, before, &next);
-  const int unreadable = there < 0 || (there == 0 && beyond < 0); /* it may be a group that has been flushed */
+  const int unreadable = there < 0 || (there == 0 && beyond < 0); /* the sector may have had a flushed group */
   LN_TRY(there = skipping(db, there));
   LN_TRY(beyond = skipping(db, beyond));
   if (LUNAR_WITH_REPAIR && unreadable && !(db->redoing & LN_ENDED) &&
@@ -384,6 +401,8 @@ static int following_group(struct lunar* db, struct lunar_series* series, uint32
   return step(db, series, group);
 }
 
+/* Reads the groups of LOG from the checkpoint at images_at on. Fills *found; *end becomes the end of the series in LOG.
+ */
 static int log_groups(struct lunar* db, uint32_t images_at, struct state* found, struct lunar_series* end) {
   struct group group, checkpoint;
   struct lunar_series later;
@@ -392,7 +411,7 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found,
   if (!there) return LUNAR_E_CORRUPT;
   *found = (struct state){images_at, LN_NONE, end->epoch, group.flags};
   for (uint32_t steps = 0; (there = following_group(db, end, found->before, &group)) > 0;) {
-    if (++steps > db->geometry.log_sectors) return LUNAR_E_CORRUPT; /* numbers that go round */
+    if (++steps > db->geometry.log_sectors) return LUNAR_E_CORRUPT; /* the groups form a circle */
     found->epoch = end->epoch;
     if (group.kind == LN_BEFORE) found->before = group.sector - db->geometry.log_at;
     if (group.kind != LN_CHECKPOINT || group.extra >= db->geometry.log_sectors) continue;
@@ -405,17 +424,19 @@ static int log_groups(struct lunar* db, uint32_t images_at, struct state* found,
   return there;
 }
 
-/* How far behind the head of LOG a unit begins. */
+/* Returns the number of sectors from the head of LOG to the beginning of the next unit; 0 if the head is at a
+ * beginning. */
 static uint32_t sectors_to_unit(const struct lunar* db) {
   const uint32_t unit = db->geometry.unit_sectors;
   return (unit - db->series.log_head % unit) % unit;
 }
 
 /* Recovery writes a mark before anything else in LOG, and so before it can destroy the evidence of damage. If this
- * recovery is cut off, the next one finds the mark, or a group in its place, by its epoch: all before images of an
- * earlier epoch have been put back. After damage the epoch is later by EPOCHS_LOST. The mark lies where this recovery's
- * checkpoint will begin. Returns that place in LOG; LN_NONE: nothing was put back and nothing is damaged, or LOG has no
- * room. */
+ * recovery is cut off, the next one finds the mark, or a group in its place, and sees from its epoch that all before
+ * images of earlier epochs have been put back. When damage is first found, the epoch rises by EPOCHS_LOST, otherwise by
+ * 1. The mark lies where the checkpoint of this recovery will begin. Returns that place in LOG. Returns LN_NONE if LOG
+ * has no room, or if no mark is needed: no before image was put back, there is no damage, and mount skips no unreadable
+ * sectors or LOG ends with an unmount. */
 static uint32_t place_of_mark(struct lunar* db, struct state* found) {
   const uint32_t skipped = sectors_to_unit(db), log_sectors = db->geometry.log_sectors;
   if (!LUNAR_WITH_REPAIR) return LN_NONE;
@@ -427,8 +448,9 @@ static uint32_t place_of_mark(struct lunar* db, struct state* found) {
   return db->series.log_used + skipped < log_sectors ? (db->series.log_head + skipped) % log_sectors : LN_NONE;
 }
 
-/* A group behind the last whole one, of which some sectors are missing. Recovery may write the very same ones there,
- * and if it is cut off then, the group would be whole again, for a state that is no more: it loses its header first. */
+/* Erases the header of a torn group behind the end of the series. Recovery may write the missing sectors of this group
+ * with the same content. If recovery were cut off then, the group would be whole again, although its state no longer
+ * exists. Writes the mark first (see place_of_mark). */
 static int forget_torn(struct lunar* db, const struct lunar_series* end, struct state* found) {
   uint32_t torn[2];
   for (uint32_t skip = 0; skip < 2; skip++) {
@@ -454,9 +476,9 @@ static int forget_torn(struct lunar* db, const struct lunar_series* end, struct 
   return ln_device_sync(db);
 }
 
-/* Puts back the before images, from the last group to the first. Each group is complete and lies behind the one that
- * it names. behind not 0: they were not read before. The first one that is damaged, or that is not of this epoch and
- * this checkpoint, ends it. */
+/* Puts back the before images, from the last group to the first. before: log sector of the last group; each group names
+ * the one before it. behind 0: log_groups has found all groups whole. Otherwise the groups have not been checked, and
+ * `behind` is their epoch: the first group that is damaged, or of another epoch or checkpoint (base), ends the list. */
 static int put_back(struct lunar* db, uint32_t before, uint32_t base, uint32_t behind) {
   for (uint32_t steps = 0; before < db->geometry.log_sectors && steps < db->geometry.log_sectors; steps++) {
     struct group group;
@@ -471,10 +493,11 @@ static int put_back(struct lunar* db, uint32_t before, uint32_t base, uint32_t b
 }
 
 #if LUNAR_WITH_REPAIR
-/* With config.skip_unreadable, a damaged sector may be the end of the log. The before images behind it are put back,
- * because their pages may be in place. A cut leaves some too: then their pages are not in place, and stay as they are.
- * Those of an earlier epoch than the latest in LOG have been put back. Groups of a later recovery show that a sector
- * which cannot be read was not the end. */
+/* With config.skip_unreadable, a damaged sector may seem to be the end of the log. Puts back the before images behind
+ * this end, because their pages may have been overwritten. A power cut may leave before images behind the end, too:
+ * their pages were not overwritten, so putting the images back changes nothing. Before images of an earlier epoch than
+ * the latest in LOG have already been put back. Sets LN_STALE if LOG has an unreadable sector and groups of a later
+ * recovery: they show that the unreadable sector was not the end. */
 static int put_back_behind(struct lunar* db, const struct lunar_series* end, struct state* found) {
   struct group group;
   uint32_t before = LN_NONE, epoch = end->epoch, sequence = end->sequence;
@@ -505,8 +528,8 @@ static void begin_unit(struct lunar* db) {
   db->series.log_used += skipped;
 }
 
-/* The groups since the last checkpoint. First db->series comes to stand right behind the last one that is not the
- * middle of a transaction; then, if redo is set, operations committed until there are repeated. */
+/* Reads the groups since the last checkpoint. redo 0: sets db->series to the position behind the last group that ends
+ * an operation or a transaction. redo 1, called afterwards: repeats the operations up to this position. */
 static LN_APART int replay(struct lunar* db, int redo) {
   struct group group;
   struct lunar_series series;
@@ -526,8 +549,9 @@ static LN_APART int replay(struct lunar* db, int redo) {
 }
 
 #if LUNAR_WITH_REPAIR
-/* 1: a later group names this checkpoint, but it is damaged. With config.skip_unreadable the one before counts. Pages
- * in place may be later then, so that every table is to be repaired. */
+/* Returns 1 if the checkpoint at images_at, which a later group names, is damaged; 0 if not; or an error. Returns 0
+ * without config.skip_unreadable. For a damaged checkpoint the caller uses the one before it and sets LN_STALE: pages
+ * in place may be newer, so every table must be repaired. */
 static int is_lost(struct lunar* db, uint32_t images_at) {
   struct lunar_series series;
   struct group group;
@@ -536,8 +560,9 @@ static int is_lost(struct lunar* db, uint32_t images_at) {
   return there < 0 ? there : !there;
 }
 
-/* E_IO instead of success or E_CORRUPT: a sector that could not be read can be read now, and was not written since. So
- * it is not damaged, and the log may go on behind what seemed to be its end, or a table is sound. */
+/* Returns `error`; or E_IO instead of success or E_CORRUPT, if a sector that could not be read can be read now and was
+ * not written since. This sector is not damaged: the log may continue behind what seemed to be its end, or a table may
+ * be sound. */
 static int missed(struct lunar* db, int error) {
   if (error < 0 && error != LUNAR_E_CORRUPT) return error;
   for (int tries = 0; tries < 4 && (db->redoing & (LN_MISSED | LN_FOUND)) == LN_MISSED; tries++)
@@ -552,7 +577,7 @@ static int missed(struct lunar* db, int error) {
 #define ln_free_unowned(db) 0
 #endif
 
-/* Puts the pages in place as they were at the last checkpoint, and finds the end of what was committed since. */
+/* Puts the pages in place as they were at the last checkpoint, and finds the end of the operations committed since. */
 static LN_APART int go_back(struct lunar* db, struct state* found) {
   struct lunar_series end;
   struct group group;
@@ -564,7 +589,8 @@ static LN_APART int go_back(struct lunar* db, struct state* found) {
   LN_TRY(log_groups(db, images_at, found, &end));
   if (stale) db->redoing |= LN_STALE;
   if (found->flags & LN_UNLOGGED && db->mode != LUNAR_MODE_NONE) return LUNAR_E_UNCLEAN;
-  /* The before image of a page that the checkpoint left in the buffer may be newer than the checkpoint. */
+  /* The before images come before the images of the checkpoint: the before image of a page that the checkpoint left in
+   * the buffer may be newer than the checkpoint. */
   LN_TRY(put_back_behind(db, &end, found));
   LN_TRY(put_back(db, found->before, found->base, 0));
   const int there = begin_at(db, found->base, &db->series, &group, 1);
@@ -589,17 +615,18 @@ int ln_recover(struct lunar* db) {
   LN_TREES_CHANGE(db);
   ln_cache_forget_all(db);
   ln_forget_all(db);
-  db->unsynced = 1; /* data that was read may be in the device's cache only, and pages are written because of it */
+  db->unsynced = 1; /* data that recovery reads may be in the device's cache only, and recovery writes because of it */
   LN_TRY(ln_device_sync(db));
   int error = go_back(db, &found);
   LN_TRY(error == LUNAR_E_CORRUPT ? missed(db, error) : error);
-  /* Mode none begins with what was kept for another mode: until it is at hand as a whole, it is kept. */
+  /* The volume was in another mode, and mode none can restore no page. So recovery runs in mode full until every page
+   * is in place, and then changes to mode none. */
   if (!(found.flags & LN_UNLOGGED) && db->mode == LUNAR_MODE_NONE) db->mode = LUNAR_MODE_FULL;
-  /* From here on what follows the last committed group is not needed: however often recovery itself is cut off, it
-   * takes no more of the log. */
+  /* From here on recovery overwrites what follows the last committed group. However often recovery is cut off, it takes
+   * no more of the log. */
   db->series.epoch = found.epoch + 1;
-  /* The same frames for the same pages, whatever was read up to here: a recovery that was cut off in its checkpoint may
-   * leave some groups of it, and this one must write the very same ones. */
+  /* Empties the frames, so that pages get the same frames whatever was read before. A recovery that was cut off in its
+   * checkpoint may have left some groups of it, and this recovery must write exactly the same groups. */
   ln_forget_all(db);
   if (db->redoing & LN_STALE) LN_TRY(ln_mark_all(db));
   LN_TRY(missed(db, replay(db, 1)));
@@ -607,16 +634,17 @@ int ln_recover(struct lunar* db) {
     LN_TRY(ln_reconcile(db));
     LN_TRY(ln_free_unowned(db));
   }
-  const int counts = found.flags & LN_UNLOGGED || db->redoing & LN_STALE; /* the map was written in place since */
+  const int counts = found.flags & LN_UNLOGGED || db->redoing & LN_STALE; /* the map may be newer than chunks_free */
   db->redoing = 0;
   db->allocated_count = 0;
   LUNAR_ASSERT(db->series.log_head < db->geometry.log_sectors && db->checkpoint_at < db->geometry.log_sectors);
   if (counts) LN_TRY(ln_count_free(db));
-  db->freed = 1;  /* what the lost operations took is available again */
-  begin_unit(db); /* the first group of a unit says so from here on: remains of lost groups are older */
+  db->freed = 1; /* blocks that lost operations took are available again */
+  /* The checkpoint begins a unit, so that the first group of the unit is newer than all remains of lost groups. */
+  begin_unit(db);
   LN_TRY(ln_checkpoint(db));
   if (db->mode == LUNAR_MODE_NONE || db->config->mode != LUNAR_MODE_NONE) return 0;
-  LN_TRY(ln_write_kept(db, db->frames, db->frame_count)); /* from here on the log has no images */
+  LN_TRY(ln_write_kept(db, db->frames, db->frame_count)); /* the next checkpoint has no images */
   db->mode = LUNAR_MODE_NONE;
   return ln_checkpoint(db);
 }
@@ -628,7 +656,7 @@ int ln_log_whole(struct lunar* db) {
   const uint32_t checkpoints = db->checkpoints, chunks_free = db->chunks_free;
   const int there = begin_at(db, db->checkpoint_at, &series, &group, 0);
   db->checkpoints = checkpoints;
-  db->chunks_free = chunks_free; /* those of now, not of then */
+  db->chunks_free = chunks_free; /* begin_at has set both to their values at the checkpoint */
   return there;
 }
 #endif

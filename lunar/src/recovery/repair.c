@@ -1,10 +1,12 @@
-/* A damaged table goes on without what is lost.
+/* Repairs a damaged table: the table continues without the data that is lost.
  *
- * Blocks whose header or slots are lost get new ones, or leave the table's chain; rows that cannot be read or do not
- * fit the schema leave their blocks; and the indexes are made anew from the rows. The blocks are mended with
- * checkpoints in between, wherever the log is full. A mark in the table's metadata is set before: after a power cut the
- * table can only be repaired again. The indexes become empty, blocks that nothing has any more are freed, and the
- * indexes are filled between the last two checkpoints, as a new secondary index is.
+ * A block whose header or slots are lost gets new ones, or leaves the table's chain. Rows that cannot be read or do not
+ * fit the schema leave their blocks. The indexes are built anew from the rows.
+ *
+ * First a mark (LN_MENDED) is set in the table's metadata: after a power cut the table can only be repaired again. Then
+ * the blocks are mended, with checkpoints wherever the log is full. Then the indexes become empty, and blocks that no
+ * table or index has any more are freed. The indexes are filled between the last two checkpoints, as a new secondary
+ * index is.
  */
 #include "recovery.h"
 
@@ -14,12 +16,12 @@ struct repair {
   struct lunar_table table;
   struct lunar_losses* losses;
   uint32_t counted; /* losses->rows before this repair */
-  uint64_t before;  /* rows, where no earlier repair has begun */
-  uint32_t rows;    /* in the mended chain */
-  uint8_t segments; /* of hash indexes, at most; 0: any number */
+  uint64_t before;  /* rows of the table; 0 if an earlier repair has begun */
+  uint32_t rows;    /* rows in the mended chain */
+  uint8_t segments; /* most segments of a hash index; 0: no limit */
 };
 
-enum { TRIES = 2 }; /* the first one may have been without a card */
+enum { TRIES = 2 }; /* the card may have been out at the first one */
 
 int ln_is_loss(struct lunar* db, int error) { return error == LUNAR_E_CORRUPT ? 1 : ln_is_bad_sector(db, error); }
 
@@ -78,7 +80,7 @@ static int block_is_whole(struct repair* r, uint32_t ref, uint32_t serial) {
   return 0;
 }
 
-/* Returns the block's class. */
+/* Reads a block's header. Returns the block's class, or an error. */
 static int header_of(struct lunar* db, uint32_t ref, uint32_t* next, uint32_t* previous, uint32_t* serial) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(db, ref, &frame));
@@ -90,15 +92,17 @@ static int header_of(struct lunar* db, uint32_t ref, uint32_t* next, uint32_t* p
   return class;
 }
 
-/* The block behind a damaged one: the whole one that names it as the one before, or else the damaged one that a whole
- * block with a higher serial, the lowest of them, names, or else the table's last one; LN_NONE: there is none. */
+/* Finds the block behind a damaged one: *behind, LN_NONE if there is none. First choice: the whole block that names the
+ * damaged one as the block before it. Second: another damaged block that a whole block names as the block before it; if
+ * there are several, the whole block with the lowest serial decides. Third: `last`, the last block of the table. Whole
+ * blocks count only if their serial is above `serial`. */
 static int block_behind(struct repair* r, uint32_t damaged, uint32_t serial, uint32_t last, uint32_t* behind) {
   struct lunar* db = r->table.db;
   uint32_t ref = db->geometry.data_at, lowest = LN_NONE, next, previous, here;
   int sectors;
   const int known = block_is_whole(r, last, 0), is_behind = known > 0 ? block_is_whole(r, last, serial) : !known;
   LN_TRY(known);
-  LN_TRY(is_behind); /* the chain may be newer than the metadata */
+  LN_TRY(is_behind); /* the metadata may be older than the chain, and `last` in front of the damaged block */
   *behind = damaged != last && is_behind ? last : LN_NONE;
   for (; (sectors = ln_next_used(db, &ref)) > 0; ref += (uint32_t)sectors) {
     int whole = ref == damaged ? 0 : block_is_whole(r, ref, serial);
@@ -134,14 +138,15 @@ static int link_blocks(struct lunar* db, struct lunar_frame* meta, uint32_t prev
   return 0;
 }
 
-/* 1: the block lies in the mended part of the chain already: a newer page in place leads back to it. */
+/* Returns 1 if the block is already in the mended part of the chain, 0 if not, or an error. A page in place that is
+ * newer than the end of the log may lead back to it. */
 static int is_in_front(struct lunar* db, const struct lunar_frame* meta, uint32_t before, uint32_t ref) {
   uint32_t at = before == LN_NONE ? LN_NONE : ln_get32(meta->bytes + LN_META_FIRST);
   while (at != ref && at != before) LN_TRY(next_of(db, at, &at));
   return at == ref && at != LN_NONE;
 }
 
-/* A block without rows. One with a bad sector stays allocated, and is not used again. */
+/* Frees a block without rows. A block with an unreadable sector stays allocated, and is never used again. */
 static int give_back(struct lunar* db, uint32_t ref) {
   const int sectors = ln_used_sectors(db, ref);
   LN_TRY(sectors);
@@ -149,7 +154,7 @@ static int give_back(struct lunar* db, uint32_t ref) {
   return readable > 0 ? ln_free(db, ref) : readable;
 }
 
-/* Each block gets a whole header and sound rows, or leaves the chain. */
+/* Gives each block of the chain a whole header and keeps its sound rows, or removes the block from the chain. */
 static int mend_chain(struct repair* r, struct lunar_frame* meta) {
   struct lunar* db = r->table.db;
   uint8_t* m = meta->bytes;
@@ -187,7 +192,8 @@ static int mend_chain(struct repair* r, struct lunar_frame* meta) {
   }
   LN_TRY(link_blocks(db, meta, before, LN_NONE));
   ln_put32(m + LN_META_LAST, before);
-  if (serial > ln_get32(m + LN_META_SERIAL)) ln_put32(m + LN_META_SERIAL, serial); /* the blocks may be newer */
+  /* The blocks may be newer than the metadata. */
+  if (serial > ln_get32(m + LN_META_SERIAL)) ln_put32(m + LN_META_SERIAL, serial);
   ln_dirty(db, meta);
   return 0;
 }
@@ -201,7 +207,7 @@ static int same_key(void* context, struct ln_place place) {
   uint8_t a[64], b[64];
   uint32_t sector, offset, bytes, my_sector, my_offset, my_bytes, count = 0;
   const uint8_t type = r->table.types[r->table.key];
-  if (type != LUNAR_TEXT && type != LUNAR_BLOB) return 1; /* the index has the number itself */
+  if (type != LUNAR_TEXT && type != LUNAR_BLOB) return 1; /* the index stores these keys themselves, not a hash */
   LN_TRY(ln_row_at(db, place, &sector, &offset, &bytes));
   LN_TRY(ln_row_at(db, *mine, &my_sector, &my_offset, &my_bytes));
   LN_TRY(ln_read_bytes(db, my_sector, my_offset + 2, a, 2));
@@ -215,8 +221,8 @@ static int same_key(void* context, struct ln_place place) {
   return 1;
 }
 
-/* Of two rows of a key the one that lies in front goes: a row that replaces another one is written behind it, but for
- * one in a freed slot. */
+/* Enters a row into the primary index. If another row in front of it has the same key, drops that row: a row that
+ * replaces another one is written behind it, unless it goes into a freed slot. */
 static int enter_row(struct repair* r, struct lunar_frame* meta, struct ln_place place) {
   struct lunar* db = r->table.db;
   struct ln_key key;
@@ -255,6 +261,7 @@ static int enter_rows(struct repair* r, struct lunar_frame* meta) {
 
 /* --- the whole --- */
 
+/* Marks the blocks of a chain as in use in the map, up to the first block that is damaged. */
 static int hold_chain(struct lunar* db, uint16_t number, uint32_t ref) {
   uint32_t serial = 0, previous, next;
   for (uint32_t steps = 0; ref != LN_NONE && steps < db->config->sector_count; steps++, ref = next) {
@@ -268,7 +275,8 @@ static int hold_chain(struct lunar* db, uint16_t number, uint32_t ref) {
   return 0;
 }
 
-/* After a recovery from before the last checkpoint the map may have blocks of any damaged table as free. */
+/* Marks the blocks of all damaged tables as in use in the map: after a recovery from before the last checkpoint, the
+ * map may have some of them as free. */
 static int hold_chains(struct lunar* db) {
   for (uint16_t number = 0; number < db->geometry.tables_max; number++) {
     struct lunar_frame* meta;
@@ -277,11 +285,12 @@ static int hold_chains(struct lunar* db) {
     const int damaged = m[LN_META_COLUMNS] && ln_get32(m + LN_META_CREATION) && m[LN_META_RING] & LN_MENDED;
     const uint32_t first = ln_get32(m + LN_META_FIRST);
     ln_put(meta);
-    if (damaged) LN_TRY(hold_chain(db, number, first)); /* as far as it is whole */
+    if (damaged) LN_TRY(hold_chain(db, number, first));
   }
   return 0;
 }
 
+/* Sets the mark of a repair (begins 1) or clears it (0), and makes a checkpoint. */
 static int marked(struct lunar* db, struct lunar_frame* meta, int begins) {
   uint8_t* ring = meta->bytes + LN_META_RING;
   *ring = (uint8_t)(begins ? *ring | LN_MENDED : *ring & ~LN_MENDED);
@@ -289,7 +298,8 @@ static int marked(struct lunar* db, struct lunar_frame* meta, int begins) {
   return ln_checkpoint(db);
 }
 
-/* No checkpoint comes between the blocks that are freed and the metadata that named them. */
+/* Gives up all indexes of the table and makes a checkpoint, so that no metadata on the device names their pages. Then
+ * frees the blocks that no table or index has. */
 static int give_up_indexes(struct repair* r, struct lunar_frame* meta) {
   struct lunar* db = r->table.db;
   LN_TRY(ln_make_room(db, 1));
@@ -298,7 +308,7 @@ static int give_up_indexes(struct repair* r, struct lunar_frame* meta) {
   LN_TRY(ln_checkpoint(db));
   LN_TRY(ln_free_leaked(db, r->table.number));
   LN_TRY(ln_count_free(db));
-  return ln_checkpoint(db); /* from here on the pages of the old indexes are available */
+  return ln_checkpoint(db); /* makes the pages of the old indexes available */
 }
 
 static int repair_table(struct repair* r, struct lunar_frame* meta) {
@@ -321,7 +331,7 @@ static int repair_table(struct repair* r, struct lunar_frame* meta) {
   db->allocated_count = 0;
   LN_TRY(enter_rows(r, meta));
   const uint64_t left = ln_get64(meta->bytes + LN_META_ROWS);
-  if (r->before > left && r->before - left > r->losses->rows - r->counted) /* rows of blocks that were not found, too */
+  if (r->before > left && r->before - left > r->losses->rows - r->counted) /* rows of blocks that were not found */
     r->losses->rows = r->counted + (uint32_t)(r->before - left);
   LN_TRY(ln_secondary_renew(&r->table, LN_FILL));
   return marked(db, meta, 0);
@@ -368,8 +378,9 @@ static int give_up_oldest(struct repair* r, uint32_t rows) {
   return ln_undo_change(db, error ? error : ln_checkpoint(db));
 }
 
-/* Where the new indexes have no room, hash indexes get fewer and longer chains, which have more rows in each page and
- * grow again later. Then a ring gives up its oldest rows: a sixteenth of them, and more each time. */
+/* If the new indexes have no room, tries again with fewer segments for hash indexes. Their chains become fewer and
+ * longer, have more entries in each page, and grow again later. If that is not enough, a ring table gives up its oldest
+ * rows: a sixteenth of them, then twice the share at each further try, up to half of them. */
 int ln_repair(struct lunar* db, uint16_t number, struct lunar_losses* losses) {
   enum { TRIES_MORE = 3, SIXTEENTH = 4 };
   struct repair r = {.losses = losses, .counted = losses->rows};
@@ -419,7 +430,7 @@ int lunar_repair(struct lunar_table* table, struct lunar_losses* losses) {
   *losses = (struct lunar_losses){0, 0};
   int error = table->db->state == LN_READY ? ln_table_meta(table, &meta) : LUNAR_E_TXN;
   if (!error) ln_put(meta);
-  if (!error || error == LUNAR_E_CORRUPT) /* a power cut may have ended a repair */
+  if (!error || error == LUNAR_E_CORRUPT) /* the mark of a repair that was cut off causes E_CORRUPT */
     error = ln_repair(table->db, table->number, losses);
   return ln_leave(table->db, error);
 }

@@ -1,4 +1,4 @@
-/* Where a row lies, where a new one goes, and how it gets there: with its record in an extent, or through frames. */
+/* Finds where a row lies and where a new one goes, and writes it: with its record in an extent, or through frames. */
 #include "rows.h"
 
 int ln_row_at(struct lunar* db, struct ln_place place, uint32_t* sector, uint32_t* offset, uint32_t* bytes) {
@@ -67,8 +67,8 @@ static struct lunar_extent* extent_of(struct lunar* db, uint32_t ref) {
   return NULL;
 }
 
-/* Says in the log that the table has this block, whose rows end at tail and which ends at end; direct: its extent is
- * open from there on. */
+/* Logs that the table has this block. tail and end: end of its rows and of the block, in bytes from its beginning.
+ * row_bytes: size of the rows for which a new block has slots. direct: opens the extent behind the rows. */
 static int log_block(const struct lunar_table* table, uint32_t ref, uint32_t tail, uint32_t end, uint32_t row_bytes,
                      int direct) {
   LUNAR_ASSERT(table->number < table->db->geometry.tables_max);
@@ -106,13 +106,13 @@ static LN_APART int new_block(const struct lunar_table* table, struct lunar_fram
   for (int larger = 0;;) {
     rows = ln_block_rows(db, meta->bytes, ln_class_sectors(db, class) * db->config->sector_bytes, row_bytes);
     error = ln_block_add(db, meta, table->number, class, rows, &ref);
-    if (error != LUNAR_E_FULL || db->freed) break; /* what is freed, a checkpoint makes available */
+    if (error != LUNAR_E_FULL || db->freed) break; /* a checkpoint makes freed blocks available */
     if (!larger && class > least) {
       class -= 1;
       continue;
     }
     if (!LUNAR_WITH_RING || !table->ring) break;
-    class = (uint8_t)(1 + (larger ? class : most)); /* a ring that emptied itself for the row had a larger block */
+    class = (uint8_t)(1 + (larger ? class : most)); /* the blocks that a ring freed for the row may be larger */
     larger = 1;
     if (class == db->geometry.class_count) break;
   }
@@ -121,8 +121,8 @@ static LN_APART int new_block(const struct lunar_table* table, struct lunar_fram
   return log_block(table, ref, tail, end, rows, direct);
 }
 
-/* Whether the table's last block has room for the row: *slot and, for a row through the log, *tail. E_FULL: it has not.
- */
+/* Returns 0 if block `ref`, the table's last, has room for the row, E_FULL if not, or an error. Sets *slot and *tail,
+ * which is the row's place in the block, in bytes, unless it is direct. */
 static LN_APART int room_for(const struct lunar_table* table, uint32_t ref, uint32_t row_bytes, int direct,
                              uint32_t* slot, uint32_t* tail) {
   struct lunar* db = table->db;
@@ -132,7 +132,7 @@ static LN_APART int room_for(const struct lunar_table* table, uint32_t ref, uint
   LN_TRY(ln_block_room(db, ref, table->number, slot, tail, &end));
   if (!direct) return *tail + LN_ROW_HEADER + padded <= end ? 0 : LUNAR_E_FULL;
   const uint32_t most = LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * LN_ALLOCATED(db) + 8 + LN_ROW_HEADER + padded;
-  if (!extent_of(db, ref)) { /* it was open before, or has had small rows only */
+  if (!extent_of(db, ref)) { /* its extent was closed, or only small rows came into it */
     LUNAR_ASSERT(db->allocated_count == 0);
     LN_TRY(log_block(table, ref, *tail, end, row_bytes, 1));
   }
@@ -145,11 +145,12 @@ int ln_row_room(struct ln_new_row* new_row, struct lunar_frame* meta) {
   LUNAR_ASSERT(new_row->row_bytes > 0);
   LUNAR_ASSERT(meta->kind == LN_META && meta->pins > 0);
   struct lunar* db = new_row->table->db;
-  const int direct = is_direct(db, new_row->row_bytes), in_order = new_row->table->ring != LUNAR_RING_NONE; /* of age */
+  /* A ring table keeps its rows in the order of their age. */
+  const int direct = is_direct(db, new_row->row_bytes), in_order = new_row->table->ring != LUNAR_RING_NONE;
   new_row->direct = (uint8_t)direct;
   uint32_t slot, tail;
   new_row->row.room = (uint16_t)((new_row->row_bytes + 3) / 4);
-  if (!direct && !in_order && !db->reclaiming) { /* a row that makes room would have to move again soon */
+  if (!direct && !in_order && !db->reclaiming) { /* a row that is moved to make room would soon have to move again */
     const int found = ln_row_reuse(db, meta, new_row->row_bytes, &new_row->row);
     if (found != LUNAR_E_NOT_FOUND) return found;
   }
@@ -167,7 +168,7 @@ int ln_row_room(struct ln_new_row* new_row, struct lunar_frame* meta) {
   return 0;
 }
 
-/* --- rows that are made --- */
+/* --- writing a row --- */
 
 static int emit_old(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes, void* sink,
                     int (*put)(void* sink, const void* data, uint32_t bytes)) {
@@ -182,7 +183,7 @@ static int emit_old(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t
   return 0;
 }
 
-/* A row with new values, without its checksum. */
+/* Emits the row with its new values, without its checksum. */
 static int emit_values(const struct ln_new_row* c, void* sink,
                        int (*put)(void* sink, const void* data, uint32_t bytes)) {
   struct lunar* db = c->table->db;
@@ -251,7 +252,7 @@ struct into_frames {
   int plain, appends;
 };
 
-/* A sector behind all rows. */
+/* Gets a frame for a sector behind all rows, without reading the sector. */
 static int fresh(struct lunar* db, uint32_t sector) {
   struct lunar_frame* frame;
   LN_TRY(ln_page_fresh(db, sector, LN_DATA, &frame));
@@ -260,7 +261,8 @@ static int fresh(struct lunar* db, uint32_t sector) {
   return 0;
 }
 
-/* Sectors behind all rows are not read: one of them may be unreadable, and not every one is in the buffer still. */
+/* Writes bytes of a row into frames. Sectors behind all rows are not read: they may be unreadable, and the buffer may
+ * have evicted their frames since ln_row_ready. */
 static int put_frames(void* sink, const void* data, uint32_t bytes) {
   struct into_frames* to = sink;
   const uint32_t size = to->db->config->sector_bytes;
@@ -286,7 +288,7 @@ int ln_value_write(struct lunar* db, uint8_t type, const struct lunar_value* val
   return ln_value_emit(type, value, &to, put_frames);
 }
 
-/* In the group of its record: it lies there from then on. */
+/* Writes the row in the group of its record, which is its final place. */
 static int write_direct(struct ln_new_row* c, struct ln_record_header* record) {
   struct lunar* db = c->table->db;
   const struct lunar_extent* extent = extent_of(db, record->ref);

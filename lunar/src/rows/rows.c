@@ -1,4 +1,4 @@
-/* Rows as bytes: rows.h has the layout. The key comes first, so that it can be read without knowing the others. */
+/* Rows as bytes; rows.h has the layout. The key comes first, so that it can be read without the other columns. */
 #include "rows.h"
 
 static uint32_t width(uint8_t type) {
@@ -59,7 +59,7 @@ int ln_value_emit(uint8_t type, const struct lunar_value* value, void* sink,
   return put(sink, number, width(type));
 }
 
-/* The columns in the order of a row: the key's, then the others. */
+/* Returns the column at position i of a row: the key's column comes first, then the others in order. */
 static uint8_t column_at(const struct lunar_table* table, uint32_t i) {
   LUNAR_ASSERT(i < table->column_count);
   if (i == 0) return table->key;
@@ -123,7 +123,7 @@ int ln_row_decode(const struct lunar_table* table, const uint8_t* row, uint32_t 
   return at == bytes ? 0 : LUNAR_E_CORRUPT;
 }
 
-/* Of a key's bytes: two checksums for the hash index, the bytes themselves for the tree. */
+/* Checksums of a TEXT or BLOB key. Both together are its hash in a hash index; a tree has the bytes themselves. */
 struct key_sums {
   struct ln_sum high, low;
 };
@@ -216,7 +216,7 @@ int ln_row_has_key(struct lunar* db, const struct lunar_table* table, uint32_t s
                    const struct lunar_value* key) {
   LUNAR_ASSERT(key->type != LUNAR_NULL);
   LN_FIELDS(piece, 64);
-  if (!is_bytes(table->types[table->key])) return 1; /* the index has the number itself */
+  if (!is_bytes(table->types[table->key])) return 1; /* the key in the index is the integer itself */
   LN_TRY(ln_read_bytes(db, sector, offset + 2, piece, 2));
   if (ln_get16(piece) != key->bytes) return 0;
   offset += 4;
@@ -262,7 +262,7 @@ int ln_row_column(struct lunar* db, const struct lunar_table* table, uint32_t se
 }
 
 #if LUNAR_WITH_CHECKSUM
-/* Of the row without its checksum, and the stored one. */
+/* Computes the checksum of the row, and reads the stored one. */
 static int sums_of(struct lunar* db, uint32_t sector, uint32_t offset, uint32_t bytes, uint32_t* sum,
                    uint32_t* stored) {
   LN_FIELDS(piece, 64);

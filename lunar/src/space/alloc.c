@@ -1,11 +1,17 @@
 /* Blocks of DATA_ZONE. A chunk (as large as the largest class) is free or divided into blocks of one class.
  *
- * Freed blocks are not available before the next checkpoint: until then a power cut leads back to a state that
- * still has it, and rows are written in place at once. The stamp of a chunk says in which interval it lost a block.
+ * A freed block is not available before the next checkpoint. Until then recovery may restore a state in which the block
+ * is in use, and a new row, which is written in place at once, would have overwritten it. The stamp of a chunk tells
+ * between which two checkpoints a block of it was freed last.
  */
 #include "space.h"
 
-enum { BLOCKS_SURE = 8, RUN = 8, WINDOW = 256, RESERVED_OF = 16 }; /* chunks */
+enum {
+  BLOCKS_SURE = 8, /* with this number of free chunks an operation gets its small blocks for certain */
+  RUN = 8,         /* chunks of the run that is searched for a block of the largest class */
+  WINDOW = 256,    /* chunks that are searched first */
+  RESERVED_OF = 16 /* with fewer chunks than this, none is reserved */
+};
 
 struct entry {
   struct lunar_frame* frame;
@@ -27,12 +33,12 @@ static uint32_t ref_of(const struct lunar* db, uint32_t chunk, uint32_t index, u
   return db->geometry.data_at + chunk * db->geometry.chunk_sectors + index * ln_class_sectors(db, class);
 }
 
-/* At least chunk_count where the sector is not one of DATA_ZONE's. */
+/* Returns chunk_count or more if the sector is not in a chunk of DATA_ZONE. */
 static uint32_t chunk_of(const struct lunar* db, uint32_t sector) {
   return (sector - db->geometry.data_at) / db->geometry.chunk_sectors;
 }
 
-/* Which of its chunk's blocks of the class begins at the sector. LN_NONE: none does. */
+/* Returns the number, within its chunk, of the block of this class that begins at the sector. LN_NONE: none does. */
 static uint32_t index_of(const struct lunar* db, uint32_t sector, uint8_t class) {
   const uint32_t at = (sector - db->geometry.data_at) % db->geometry.chunk_sectors, size = ln_class_sectors(db, class);
   return at % size ? LN_NONE : at / size;
@@ -50,17 +56,19 @@ static int entry_get(struct lunar* db, uint32_t chunk, struct entry* entry) {
   return 0;
 }
 
-/* Never 0, which chunks have that have lost no block. */
+/* Returns the stamp for the time since the last checkpoint. Never 0, the stamp of a chunk of which no block was
+ * freed. */
 static uint32_t stamp(const struct lunar* db) { return 1 + db->checkpoints % 0xffff; }
 
-/* The chunk lost a block since the checkpoint. A stamp of 65,535 checkpoints ago is no reason to pass a chunk over. */
+/* Returns 1 if a block of the chunk was freed since the last checkpoint. If db->freed is 0, no block was: an equal
+ * stamp is 65,535 checkpoints old. */
 static int stamped(const struct lunar* db, const uint8_t* entry) {
   return db->freed && ln_get16(entry + LN_MAP_STAMP) == stamp(db);
 }
 
 static int bit(const uint8_t* entry, uint32_t i) { return entry[LN_MAP_BITS + i / 8] >> i % 8 & 1; }
 
-/* Takes block index of the chunk, which is free or of this class. */
+/* Marks block number `index` of the chunk as used. The chunk is free or of this class. */
 static int take(struct lunar* db, struct entry* entry, uint32_t index, uint8_t class) {
   if (entry->bytes[0] == LN_CHUNK_FREE) {
     entry->bytes[0] = class;
@@ -90,19 +98,22 @@ static int take_ref(struct lunar* db, uint32_t ref, uint8_t class) {
   return take_at(db, chunk, index, class);
 }
 
-/* The last free chunk is for rows that make room, and for repairs. */
+/* Returns 1 if only the reserved free chunk is left. Only rows that are moved to make room, ring tables on a full
+ * device and repairs (db->reclaiming) may take it. */
 static int is_reserved(const struct lunar* db) {
   return !db->reclaiming && db->geometry.chunk_count >= RESERVED_OF && db->chunks_free <= db->chunks_waiting + 1;
 }
 
 #if LUNAR_WITH_REPAIR
-/* A repair takes free chunks last: its new indexes have about as much room as the old ones left. */
+/* A repair takes a free chunk only if no used chunk has room, because its new indexes have only about as much room as
+ * the old ones left. */
 #define PACKS(db) ((db)->building & LN_AVOIDS_BAD)
 #else
 #define PACKS(db) 0
 #endif
 
-/* 1: a block of the chunk was taken; 0: none for this class, or more than so many are in use. */
+/* Takes a block of the chunk, the first free one from number `first` on, and sets *ref to it. Returns 1, 0 if the chunk
+ * has none for this class or more than `most` of its blocks are in use, or an error. */
 static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t class, uint32_t most, uint32_t* ref) {
   struct entry entry;
   if (chunk >= db->geometry.chunk_count) return 0;
@@ -125,7 +136,7 @@ static int try_chunk(struct lunar* db, uint32_t chunk, uint32_t first, uint8_t c
   return taken;
 }
 
-/* E_FULL where the operation did not get one. */
+/* In a recovery: takes the next block that the record names. Returns E_FULL where the operation got no block. */
 static int taken_before(struct lunar* db, uint8_t class, uint32_t* ref) {
   if (db->allocated_taken == db->allocated_count) return LUNAR_E_FULL;
   *ref = db->allocated[db->allocated_taken++];
@@ -148,25 +159,25 @@ static int remember(struct lunar* db, uint32_t chunk, uint8_t class, uint32_t re
 
 int ln_go_without(struct lunar* db) { return db->redoing ? 0 : list_ref(db, LN_NONE); }
 
-/* 1: the chunk can be given out as a whole. */
+/* Returns 1 if the whole chunk can be allocated, 0 if not, or an error. */
 static int is_free(struct lunar* db, uint32_t chunk) {
   struct entry entry;
   LN_TRY(entry_get(db, chunk, &entry));
   const int result = entry.bytes[0] == LN_CHUNK_FREE && !stamped(db, entry.bytes);
-  entry.frame->used = 0; /* the next page takes its frame: a search leaves the others in the buffer */
+  entry.frame->used = 0; /* the frame is evicted next, so that a search does not evict others */
   ln_put(entry.frame);
   return result;
 }
 
 #if LUNAR_WITH_REPAIR
-/* A repair's new pages would be lost in a sector that cannot be read. */
+/* A repair must not put new pages into sectors that cannot be read. */
 #define IS_GOOD(db, ref, sectors) ((db)->building & LN_AVOIDS_BAD ? ln_can_be_read(db, ref, sectors) : 1)
 #else
 #define IS_GOOD(db, ref, sectors) 1
 #endif
 
-/* The longest run of free chunks, at most so many as wanted, behind the chunk: *chunk becomes its first one. Returns
- * its length. nearby: only a window of the device is searched. */
+/* Searches for the longest run of free chunks, from *chunk on, and sets *chunk to its first one. Stops at a run of the
+ * wanted length. Returns the length of the run, or an error. nearby: searches only a window (WINDOW chunks). */
 static LN_APART int find_run(struct lunar* db, int nearby, uint32_t wanted, uint32_t* chunk) {
   LUNAR_ASSERT(chunk && wanted > 0);
   const uint32_t chunks = db->geometry.chunk_count, start = *chunk, most = nearby ? WINDOW : chunks + wanted;
@@ -176,7 +187,7 @@ static LN_APART int find_run(struct lunar* db, int nearby, uint32_t wanted, uint
     int free_here = is_free(db, at);
     if (free_here > 0 && !nearby) free_here = IS_GOOD(db, ref_of(db, at, 0, 0), db->geometry.chunk_sectors);
     LN_TRY(free_here);
-    if (at == 0) length = 0; /* a run does not go round */
+    if (at == 0) length = 0; /* a run does not continue behind the last chunk */
     length = free_here ? length + 1 : 0;
     if (length > longest) {
       longest = length;
@@ -186,13 +197,14 @@ static LN_APART int find_run(struct lunar* db, int nearby, uint32_t wanted, uint
   return (int)longest;
 }
 
-/* As try_chunk, over the whole map: first a window behind the hint, then all chunks, beginning with the last one that
- * was ever taken. A search without a result is remembered until a block is available again. */
+/* Tries the chunks of the whole map (see try_chunk): first a window from the hint on, then all chunks, beginning with
+ * the last one that was ever used. The first pass avoids chunks that are more than half in use. Remembers a pass
+ * without result (db->searched) until freed blocks become available. */
 static LN_APART int search(struct lunar* db, uint8_t class, uint32_t* chunk, uint32_t* ref) {
   const uint32_t chunks = db->geometry.chunk_count;
   LUNAR_ASSERT(class < 8 && db->chunks_waiting <= db->chunks_free);
   uint32_t at = db->chunk_hint, most = blocks_of(db, class);
-  if (!PACKS(db)) most /= 2; /* a nearly full chunk would scatter a table */
+  if (!PACKS(db)) most /= 2; /* in nearly full chunks a table would be scattered */
   uint32_t bit = 1u << (class + (db->reclaiming ? 16 : 0));
   for (uint32_t pass = 0; pass < 2; pass++, bit <<= 8, at = 0, most = LN_NONE) {
     if (db->searched & bit) continue;
@@ -228,15 +240,15 @@ static int alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) 
   return remember(db, chunk, class, *ref);
 }
 
-/* A block of the class, where that is free from this sector on (LN_NONE: anywhere). Room for a page of the map is made
- * here, where less of the stack is in use. */
+/* Allocates a block of the class: in the chunk of sector `near`, from there on, if it has room; otherwise anywhere
+ * (LN_NONE: anywhere). alloc makes room for a page of the map first, because a spill would need more stack later. */
 int ln_alloc(struct lunar* db, uint8_t class, uint32_t near, uint32_t* ref) {
   LUNAR_ASSERT(ref && class < db->geometry.class_count);
   for (;;) {
     LN_TRY(alloc(db, class, near, ref));
     const int good = IS_GOOD(db, *ref, ln_class_sectors(db, class));
     if (good) return good < 0 ? good : 0;
-    db->allocated_count--; /* it stays allocated, and nothing has it */
+    db->allocated_count--; /* the bad block stays allocated, and nothing uses it */
   }
 }
 
@@ -246,7 +258,7 @@ static int take_run(struct lunar* db, uint32_t first, uint32_t chunks) {
   return 0;
 }
 
-/* So many free chunks one behind the other, each one block of the largest class; *ref is the first. */
+/* Allocates `chunks` consecutive free chunks, each as one block of the largest class. Sets *ref to the first. */
 static int alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
   LUNAR_ASSERT(chunks > 0 && ref);
   const uint8_t class = (uint8_t)(db->geometry.class_count - 1);
@@ -269,7 +281,7 @@ static int alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
   return take_run(db, first, chunks);
 }
 
-/* Pages that wait make no room meanwhile: otherwise each page of the map evicts, and so writes, one of them. */
+/* Waiting pages are evicted last meanwhile: otherwise each page of the map would evict one, and so write it. */
 int ln_alloc_run(struct lunar* db, uint32_t chunks, uint32_t* ref) {
   ln_spare_waiting(db, 1);
   const int error = alloc_run(db, chunks, ref);
@@ -303,7 +315,7 @@ int ln_free(struct lunar* db, uint32_t ref) {
   }
   ln_put(entry.frame);
   LN_TRY(error);
-  LN_TRY(ln_settle_plain(db, ref, ln_class_sectors(db, class))); /* a rollback needs them */
+  LN_TRY(ln_settle_plain(db, ref, ln_class_sectors(db, class))); /* a rollback needs these updates */
   return ln_forget(db, ref, ln_class_sectors(db, class));
 }
 
@@ -322,7 +334,8 @@ int ln_used_sectors(struct lunar* db, uint32_t ref) {
 #endif
 
 #if LUNAR_WITH_REPAIR
-/* The chunk's first block in use from the sector on. 0: it has none. */
+/* Sets *ref to the chunk's first block in use that begins at *ref or behind it. Returns its length in sectors, 0 if
+ * there is none, or an error. */
 static int used_in(struct lunar* db, uint32_t chunk, uint32_t* ref) {
   struct entry entry;
   uint32_t sectors = 0;
@@ -342,7 +355,7 @@ static int used_in(struct lunar* db, uint32_t chunk, uint32_t* ref) {
 int ln_hold(struct lunar* db, uint32_t ref, uint8_t class) {
   const int sectors = ln_used_sectors(db, ref);
   if (sectors) return sectors < 0 ? sectors : (uint32_t)sectors == ln_class_sectors(db, class);
-  return take_ref(db, ref, class) == 0; /* its page of the map has just been read */
+  return take_ref(db, ref, class) == 0; /* no read can fail: the page of the map has just been read */
 }
 
 int ln_next_used(struct lunar* db, uint32_t* ref) {

@@ -39,7 +39,7 @@ int ln_block_header(struct lunar* db, uint32_t ref, struct lunar_frame** frame) 
   return LUNAR_E_CORRUPT;
 }
 
-/* The page that has the slot, pinned, and the slot's bytes in it. */
+/* Pins the page that has the slot. Sets *bytes to the slot in it. */
 static int slot_page(struct lunar* db, uint32_t ref, uint32_t slot, struct lunar_frame** frame, uint8_t** bytes) {
   const uint32_t first = slots_first(db), more = slots_more(db);
   uint32_t sector = ref, at = LN_BLOCK_HEADER + 2 * slot;
@@ -80,8 +80,8 @@ int ln_slot_read(struct lunar* db, uint32_t ref, uint32_t slot, uint32_t* positi
 }
 
 #if LUNAR_WITH_PREFETCH
-/* Reads the sectors of a row in one request. Its end is not known yet; the next slot's row, when it lies behind, says
- * its first possible place: in a separate group. */
+/* Reads the sectors of a row in one request. The length of the row is not known yet. If the row of the next slot lies
+ * behind it, assumes that a group header and a record header lie between the two rows. */
 void ln_row_prefetch(struct lunar* db, struct ln_place place, uint32_t position) {
   struct lunar_frame* frame;
   uint8_t* bytes;
@@ -104,7 +104,7 @@ int ln_block_stamped(struct lunar* db, uint32_t ref) {
   return stamped;
 }
 
-/* Has the pages of a slot to come in frames. */
+/* Reads the header of the block and the page of the slot into frames. */
 int ln_slot_touch(struct lunar* db, uint32_t ref, uint32_t slot) {
   struct lunar_frame* frame;
   uint8_t* bytes;
@@ -120,8 +120,8 @@ static uint32_t slot_sectors_for(const struct lunar* db, uint32_t bytes, uint32_
   return rows <= slots_first(db) ? 1 : 1 + (rows - slots_first(db) + slots_more(db) - 1) / slots_more(db);
 }
 
-/* How large a table's next block should be. Few steps keep a large table in few pieces; where chunks are few, a quarter
- * of the table wastes less. */
+/* Returns the size that a table's next block should have, in sectors. have: sectors of the table. Few different sizes
+ * keep a large table in few pieces. On a device with few chunks, a quarter of the table wastes less space. */
 static uint32_t sectors_wanted(const struct lunar* db, uint32_t have) {
   const uint32_t chunk = db->geometry.chunk_sectors;
   if (db->geometry.chunk_count < 64) return have / 4;
@@ -129,14 +129,15 @@ static uint32_t sectors_wanted(const struct lunar* db, uint32_t have) {
   return have >= chunk / 8 ? chunk / 8 : 1;
 }
 
-/* The size of rows that a table's next block, of so many bytes, has slots for: of this row or, where the table's rows
- * are shorter, of these; always such that the row itself fits in. 0: it does not. */
+/* Returns the length of rows, in bytes, for which a table's next block of `bytes` bytes gets enough slots: row_bytes,
+ * or less if the table's rows are shorter and this row fits in beside the additional slots. Returns 0 if it does not
+ * fit. */
 uint32_t ln_block_rows(const struct lunar* db, const uint8_t* meta, uint32_t bytes, uint32_t row_bytes) {
   uint64_t have = (uint64_t)ln_get32(meta + LN_META_SECTORS) * sector_bytes(db) - 4 * ln_get64(meta + LN_META_DEAD),
            rows = ln_get64(meta + LN_META_ROWS);
   const uint32_t group =
       LN_GROUP_HEADER + LN_RECORD_HEADER + 4 * LN_ALLOCATED(db) + 8 + LN_ROW_HEADER + padded(row_bytes);
-  for (; have > UINT32_MAX; have /= 2) rows /= 2; /* a division of 64 bits takes a library */
+  for (; have > UINT32_MAX; have /= 2) rows /= 2; /* a 64-bit division would need a library function */
   if (rows && rows <= UINT32_MAX && !is_ring_meta(meta)) {
     const uint32_t mean = (uint32_t)have / (uint32_t)rows * 3 / 4;
     if (mean < row_bytes && slot_sectors_for(db, bytes, mean) * sector_bytes(db) + group <= bytes) return mean;
@@ -144,7 +145,8 @@ uint32_t ln_block_rows(const struct lunar* db, const uint8_t* meta, uint32_t byt
   return slot_sectors_for(db, bytes, row_bytes) * sector_bytes(db) + group <= bytes ? row_bytes : 0;
 }
 
-/* The class of the next block; *least: the smallest one in which the row fits. */
+/* Sets *class to the class of the next block, *least to the smallest class in which the row fits. Returns E_TOO_LARGE
+ * if it fits in none. */
 int ln_block_class(struct lunar* db, const uint8_t* meta, uint32_t row_bytes, uint8_t* class, uint8_t* least) {
   LUNAR_ASSERT(meta && class && least);
   int fits = 0;
@@ -199,8 +201,9 @@ static int link_to(struct lunar* db, uint32_t ref, uint32_t field, uint32_t to) 
 
 /* --- dead bytes --- */
 
-/* A list for each quarter of a block that may be dead; in the first one, blocks of which less than a quarter is dead,
- * but that have a free slot. Ring tables have none: their oldest block goes next anyway. */
+/* A table has a list of blocks for each quarter of a block that may be dead. The first list has the blocks of which
+ * less than a quarter is dead, if they have a free slot. Ring tables have no lists: their oldest block is freed next
+ * anyway. */
 #define NO_LIST ((uint32_t)LN_LISTS)
 
 static uint32_t list_of(const struct lunar* db, const struct lunar_frame* meta, const uint8_t* header) {
@@ -233,7 +236,8 @@ static int enter_list(struct lunar* db, struct lunar_frame* meta, uint32_t ref, 
   return 0;
 }
 
-/* A row of so many bytes left its slot (units > 0) or came into a slot that was free. */
+/* Adds units of 4 bytes to the dead bytes of a block and its table. units > 0: a row has left its slot; units < 0: a
+ * row has come into a free slot. */
 static void count_dead(struct lunar* db, struct lunar_frame* meta, uint8_t* header, int32_t units) {
   uint8_t* m = meta->bytes;
   if (is_ring(meta)) return;
@@ -250,7 +254,7 @@ static int move_to_list(struct lunar* db, struct lunar_frame* meta, uint32_t ref
   return to == NO_LIST ? 0 : enter_list(db, meta, ref, to);
 }
 
-/* The block leaves the table. It is not the last. */
+/* Removes a block from its table and frees it. It must not be the last block of the table. */
 static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
   LUNAR_ASSERT(is_meta(meta));
   struct lunar_frame* frame;
@@ -266,7 +270,7 @@ static int release(struct lunar* db, struct lunar_frame* meta, uint32_t ref) {
     LN_TRY(link_to(db, previous, LN_BLOCK_NEXT, next));
   else
     ln_put32(meta->bytes + LN_META_FIRST, next);
-  LN_TRY(link_to(db, next, LN_BLOCK_PREVIOUS, previous)); /* there is one: the last block stays */
+  LN_TRY(link_to(db, next, LN_BLOCK_PREVIOUS, previous)); /* next exists: the last block is not released */
   uint8_t* m = meta->bytes;
   ln_put32(m + LN_META_SECTORS, ln_get32(m + LN_META_SECTORS) - sectors);
   ln_put64(m + LN_META_DEAD, ln_get64(m + LN_META_DEAD) - dead);
@@ -292,7 +296,8 @@ static int sector_behind(struct lunar* db, uint32_t ref, uint32_t* sector) {
   return 0;
 }
 
-/* Gives the table a last block. The one before it goes when its rows have gone: as the last it stayed. */
+/* Adds a block at the end of the table. Then frees the block before it if that is empty, because only the last block of
+ * a table may be empty. */
 int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uint8_t class, uint32_t row_bytes,
                  uint32_t* ref) {
   LUNAR_ASSERT(is_meta(meta));
@@ -300,7 +305,7 @@ int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uin
   const uint32_t last = ln_get32(m + LN_META_LAST);
   uint32_t behind = LN_NONE;
   if (last != LN_NONE) LN_TRY(sector_behind(db, last, &behind));
-  LN_TRY(ln_alloc(db, class, behind, ref)); /* without room nothing has changed, and nothing is undone */
+  LN_TRY(ln_alloc(db, class, behind, ref)); /* on E_FULL nothing has changed, so nothing is undone */
   db->changing = 1;
   LN_TRY(fresh_pages(db, meta, table, *ref, class, row_bytes));
   if (last != LN_NONE)
@@ -313,7 +318,8 @@ int ln_block_add(struct lunar* db, struct lunar_frame* meta, uint16_t table, uin
   return last == LN_NONE ? 0 : release_empty(db, meta, last);
 }
 
-/* The next slot, the end of the rows and the end of the block (both in bytes); E_FULL when no slot is left. */
+/* Sets *slot to the next new slot, *tail to the end of the rows and *end to the end of the block, both in bytes.
+ * Returns E_FULL if the block has no further slot, E_CORRUPT if it belongs to another table. */
 int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot, uint32_t* tail, uint32_t* end) {
   LUNAR_ASSERT(slot && tail && end);
   struct lunar_frame* frame;
@@ -329,10 +335,10 @@ int ln_block_room(struct lunar* db, uint32_t ref, uint16_t table, uint32_t* slot
   return *slot < slots ? 0 : LUNAR_E_FULL;
 }
 
-/* What a row occupies, in units of 4 bytes. */
+/* Returns the space of a row with its header, in units of 4 bytes. */
 static uint32_t units_of(uint32_t row_bytes) { return (LN_ROW_HEADER + padded(row_bytes)) / 4; }
 
-/* The row's slot, the block's counts, the table's. The index is the caller's. */
+/* Sets the slot of a row, and counts the row in its block and table. The caller updates the index. */
 int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* row, uint32_t row_bytes) {
   LUNAR_ASSERT(is_meta(meta));
   struct lunar_frame* frame;
@@ -373,8 +379,8 @@ int ln_row_add(struct lunar* db, struct lunar_frame* meta, const struct ln_row* 
 
 enum { CANDIDATES = 16 };
 
-/* Of the first blocks of a list, the one with the most dead bytes: a large one gives back a whole chunk. Not the
- * table's last one, which takes rows. */
+/* Sets *ref to the block with the most dead bytes among the first CANDIDATES blocks of the list, because a large block
+ * frees a whole chunk. Excludes the last block of the table, which receives new rows. */
 static int sparsest_of(struct lunar* db, const uint8_t* meta, uint32_t list, uint32_t* ref) {
   uint32_t most = 0, next = ln_get32(meta + LN_META_LISTS + 4 * list);
   for (uint32_t i = 0; next != LN_NONE && i < CANDIDATES; i++) {
@@ -391,8 +397,8 @@ static int sparsest_of(struct lunar* db, const uint8_t* meta, uint32_t list, uin
   return 0;
 }
 
-/* A block of which much is dead: at least a quarter, or, in an emergency, as much as there is. LN_NONE: there is none.
- */
+/* Sets *ref to a block with many dead bytes: at least a quarter of the block, in an emergency also less. LN_NONE if
+ * there is none. */
 int ln_block_sparsest(struct lunar* db, const struct lunar_frame* meta, int emergency, uint32_t* ref) {
   LUNAR_ASSERT(is_meta(meta) && ref);
   *ref = LN_NONE;
@@ -401,7 +407,7 @@ int ln_block_sparsest(struct lunar* db, const struct lunar_frame* meta, int emer
   return 0;
 }
 
-/* The first row of the block from this slot on; E_NOT_FOUND: there is none. */
+/* Sets *place to the first row of the block from slot `from` on. Returns E_NOT_FOUND if there is none. */
 int ln_block_row(struct lunar* db, uint32_t ref, uint16_t from, struct ln_place* place) {
   LUNAR_ASSERT(place);
   struct lunar_frame* frame;
@@ -417,8 +423,9 @@ int ln_block_row(struct lunar* db, uint32_t ref, uint16_t from, struct ln_place*
   return LUNAR_E_NOT_FOUND;
 }
 
-/* A slot whose room the row fits, of the block of which most is dead, if that is not being emptied; E_NOT_FOUND without
- * one. */
+/* Searches for a free slot whose room is large enough for the row, in the first block of the list with the most dead
+ * bytes. Skips a list whose first block is being emptied (db->emptied). Returns E_NOT_FOUND if there is none among the
+ * first free slots of the block. */
 int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes, struct ln_row* row) {
   LUNAR_ASSERT(is_meta(meta));
   uint32_t ref = LN_NONE;
@@ -441,7 +448,7 @@ int ln_row_reuse(struct lunar* db, struct lunar_frame* meta, uint32_t row_bytes,
     if (4 * position + LN_ROW_HEADER > end) return LUNAR_E_CORRUPT;
     const int error = ln_read_bytes(db, ref, 4 * position, room, sizeof room);
     if (error) LN_TRY(ln_is_bad_sector(db, error));
-    if (error || 4u * ln_get16(room + 2) < row_bytes) { /* no row comes to a bad sector */
+    if (error || 4u * ln_get16(room + 2) < row_bytes) { /* a room in an unreadable sector is not reused */
       seen++;
       continue;
     }
@@ -493,7 +500,7 @@ int ln_block_is_whole(struct lunar* db, uint32_t ref, uint16_t table, uint32_t s
   return fits;
 }
 
-/* Whether the device keeps what is written to a sector that cannot be read. The sector is zeroed. */
+/* Returns 1 if the sector can be read, or can be read after it was overwritten with zeros; 0 if not; or an error. */
 static int keeps_writes(struct lunar* db, uint32_t sector) {
   const int readable = ln_can_be_read(db, sector, 1);
   if (readable) return readable;
@@ -539,7 +546,7 @@ int ln_block_renew(struct lunar* db, uint32_t ref, uint32_t sectors, uint32_t sl
     LN_TRY(ln_page_fresh(db, ref + i, LN_BLOCK, &frame));
     if (i == 0) renew_header(db, frame->bytes, sectors, slot_sectors, serial);
     ln_put(frame);
-    if (i == 0) LN_TRY(ln_checkpoint(db)); /* no header is whole while slots are missing */
+    if (i == 0) LN_TRY(ln_checkpoint(db)); /* the header with LN_NO_TABLE must be durable before slots are lost */
   }
   return 0;
 }
@@ -562,11 +569,12 @@ int ln_block_renewed(struct lunar* db, uint32_t ref, uint16_t table, uint32_t sl
 }
 
 struct mended {
-  uint32_t slots, live, free_slots, dead; /* slots: that are kept; dead: units of 4 bytes */
-  uint32_t tail, last;                    /* the end of the last room, and where that begins; in bytes */
+  uint32_t slots, live, free_slots, dead; /* slots: number of kept slots; dead: units of 4 bytes */
+  uint32_t tail, last;                    /* end and beginning of the last room, in bytes */
 };
 
-/* 1: the slot is kept, behind those that are. Its room ends where the next one's begins, at the latest. */
+/* Checks a slot of a damaged block. Its room ends at the latest where that of the next slot begins. Returns 1 if the
+ * slot is kept, and counts it in *m; 0 if it is dropped; or an error. *lost counts the rows that `keeps` refuses. */
 static int mend_slot(struct lunar* db, struct ln_place place, uint32_t slots, uint32_t tail, ln_keeps keeps,
                      void* context, struct mended* m, uint32_t* lost) {
   LN_FIELDS(head, LN_ROW_HEADER);
@@ -603,7 +611,8 @@ static int mend_slot(struct lunar* db, struct ln_place place, uint32_t slots, ui
   return 1;
 }
 
-/* No row comes to a sector that cannot be read: what is in front of the last of these is part of the last room. */
+/* Makes the last room end behind the last unreadable sector of the block, so that no new row uses unreadable
+ * sectors. */
 static int mend_tail(struct lunar* db, uint32_t ref, uint32_t sectors, struct mended* m) {
   LN_FIELDS(head, LN_ROW_HEADER);
   const uint32_t size = sector_bytes(db);
@@ -631,7 +640,7 @@ int ln_block_mend(struct lunar* db, struct lunar_frame* meta, uint32_t ref, uint
   const uint32_t slots = ln_get16(frame->bytes + LN_BLOCK_SLOTS), tail = 4u * ln_get16(frame->bytes + LN_BLOCK_TAIL),
                  rows_at = frame->bytes[LN_BLOCK_SLOT_SECTORS] * sector_bytes(db);
   ln_put(frame);
-  int moves = 0; /* slots, in a checkpoint of their own */
+  int moves = 0; /* 0: only checks the slots. 1, after a checkpoint: moves them, too */
   for (;;) {
     uint32_t lost_here = 0;
     mended = (struct mended){.tail = rows_at};

@@ -1,5 +1,5 @@
-/* The open extents: the blocks whose rows are written in place at once. Each change of them follows from a record, so
- * that a reader of the records has the extents that their writer had.
+/* The open extents: the blocks into which rows are written directly, with their groups. The extents change only with
+ * records, so that recovery, which reads the records, has the same extents as the operations had.
  */
 #include "space.h"
 
@@ -8,9 +8,10 @@ static void close_of_table(struct lunar_series* series, uint16_t table) {
     if (series->extents[i].table == table) series->extents[i] = (struct lunar_extent){LN_NONE, LN_NONE, 0xffff, 0xffff};
 }
 
-/* A row that was put behind the rows of an extent takes its sectors. */
+/* After a row was put into the block of an extent: the next group of the extent follows behind the sectors of the
+ * row. */
 static void pass(struct lunar* db, struct lunar_series* series, const struct ln_record_header* record) {
-  const uint32_t old_place = record->type == LN_MOVE_PUT ? 8 : 0; /* it comes before the row */
+  const uint32_t old_place = record->type == LN_MOVE_PUT ? 8 : 0; /* bytes of the old place, in front of the row */
   const uint32_t end = 4u * record->position + record->bytes - old_place;
   const uint32_t sector = record->ref + (end + db->config->sector_bytes - 1) / db->config->sector_bytes;
   for (uint32_t i = 0; i < LUNAR_EXTENTS; i++)
@@ -18,7 +19,7 @@ static void pass(struct lunar* db, struct lunar_series* series, const struct ln_
       series->extents[i].sector = sector;
 }
 
-/* A record of an unknown type, which only damage makes, moves none; ln_redo answers E_CORRUPT to it. */
+/* A record of an unknown type, which only damage can cause, changes no extent. ln_redo returns E_CORRUPT for it. */
 void ln_extents_follow(struct lunar* db, struct lunar_series* series, const struct ln_record_header* record) {
   LUNAR_ASSERT(series && record);
   switch (record->type) {

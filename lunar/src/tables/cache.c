@@ -1,6 +1,6 @@
-/* Rows that lunar_get has read, in slots of equal size in RAM of the caller. A row lies in one of the WAYS slots of the
- * set that its key has, and takes there the place of one that was not asked for again. What changes a row makes its
- * slot empty, and recovery all slots.
+/* Rows that lunar_get has read, in slots of equal size in the caller's RAM. A row's key selects a set of WAYS slots. A
+ * row takes an empty slot of its set, or replaces a row that was not requested again. A change of a row empties its
+ * slot. Truncating or dropping a table, a repair and a recovery empty all slots.
  */
 #include "tables.h"
 
@@ -23,7 +23,8 @@ static struct lunar_cache* cache_of(const struct lunar_table* table) {
   return cache;
 }
 
-/* The key's set: its ways lie slot_bytes apart. */
+/* Returns the first slot of the set that the key selects; the slots of a set lie slot_bytes apart. *tag is another part
+ * of the hash: a slot with another tag does not have the key. */
 static uint8_t* set_of(const struct lunar_cache* cache, const struct lunar_table* table, const struct ln_key* key,
                        uint32_t* tag) {
   uint64_t mixed = key->number;
@@ -109,7 +110,7 @@ void ln_cache_forget_all(struct lunar* db) {
   for (struct lunar_cache* cache = db->caches; cache; cache = cache->next) clear(cache);
 }
 
-/* Where the list points to it, or ends. */
+/* Returns the link that points to the cache, or the list's last link if the cache is not open. */
 static struct lunar_cache** link_of(struct lunar* db, const struct lunar_cache* cache) {
   struct lunar_cache** at = &db->caches;
   while (*at && *at != cache) at = &(*at)->next;

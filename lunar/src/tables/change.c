@@ -2,7 +2,8 @@
 #include "tables.h"
 
 #if LUNAR_WITH_SECONDARY
-/* The secondary indexes' part of a new row, after the primary one's: what has no room there leaves that as it was. */
+/* Updates the secondary indexes for a new row, after the primary index. Mode none cannot undo the operation: if a
+ * secondary index has no room, removes the row's entry from the primary index again. */
 static LN_APART int index_row(const struct ln_new_row* c, struct lunar_frame* meta, const struct ln_key* key) {
   struct lunar* db = c->table->db;
   const struct ln_source old = {.sector = c->sector, .offset = c->offset, .column = LN_NO_COLUMN};
@@ -54,8 +55,9 @@ static int emit_patch(void* context, void* sink, int (*put)(void* sink, const vo
   return ln_value_emit(p->type, p->value, sink, put);
 }
 
-/* Whether recovery leaves these bytes as they are, so that they need no record: it puts nothing back, and no record or
- * group since the last checkpoint has them. Modes disorder and metadata keep no more than that. */
+/* Returns 1 if the update needs no record, 0 if it needs one, or an error. No record is needed where recovery will not
+ * write these bytes: the last checkpoint had no images, and since then no page was spilled, no record changed these
+ * sectors, and no row entered the block. Modes data and full guarantee more and always need a record. */
 static int needs_no_record(const struct ln_new_row* c) {
   struct lunar* db = c->table->db;
   if (db->mode == LUNAR_MODE_NONE || db->mode > LUNAR_MODE_METADATA || db->state == LN_IN_TXN || c->table->checksum ||
@@ -79,7 +81,7 @@ static LN_APART int index_patch(const struct ln_new_row* c) {
 #define index_patch(c) 0
 #endif
 
-/* Where the value before is. */
+/* Overwrites a value with one of equal length. */
 LN_APART int ln_row_patch(const struct ln_new_row* c) {
   LUNAR_ASSERT(c->value && c->column < c->table->column_count && c->old.ref != LN_NONE);
   struct lunar* db = c->table->db;

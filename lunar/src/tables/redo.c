@@ -1,4 +1,4 @@
-/* The repetition of an operation from its record: the changes that it made, without its checks. */
+/* Redo: repeats an operation from its log record, without the checks that came before it. */
 #include "tables.h"
 
 #if LUNAR_WITH_SECONDARY
@@ -12,7 +12,8 @@ static LN_APART int redo_index_insert(const struct lunar_table* table, struct ln
   return ln_secondary_change(table, from.ref == LN_NONE ? NULL : &old, from, &new, row->place);
 }
 
-/* Which column the bytes are of follows from where they lie: NULL has none. */
+/* Updates the indexes of the column that a PATCH_INDEXED record changes. Finds the column from the byte range; a NULL
+ * column occupies no bytes and never matches. */
 static LN_APART int index_patched(struct lunar* db, const struct ln_record_header* r, uint32_t sector, uint32_t offset,
                                   struct ln_content content) {
   const struct ln_place place = {r->ref, r->slot};
@@ -32,13 +33,14 @@ static LN_APART int index_patched(struct lunar* db, const struct ln_record_heade
 #define redo_index_insert(table, from, row) 0
 #endif
 
-/* The sectors behind all rows of the block to which the row goes, as ln_row_write makes them ready: without that a
- * recovery would need their images, and more of the log than the operation did. 1: the row lies there. */
+/* If the row lies behind all rows of its block, prepares its sectors as ln_row_write did. Without this, recovery would
+ * log before images of the sectors, and need more of the log than the operation did. Returns 1 if the row lies behind
+ * all rows, 0 if not, or an error. */
 static LN_APART int ready_sectors(struct lunar* db, const struct ln_record_header* r, const struct ln_row* row,
                                   uint32_t row_bytes) {
   uint32_t slot, tail, end;
   const int error = ln_block_room(db, r->ref, r->table, &slot, &tail, &end);
-  if (error) return error == LUNAR_E_FULL ? 0 : error; /* the row goes to a slot that was free */
+  if (error) return error == LUNAR_E_FULL ? 0 : error; /* E_FULL: no new slot is left, the row goes to a freed one */
   if (slot != r->slot || 4u * r->position < tail) return 0;
   if (4u * r->position + LN_ROW_HEADER + row_bytes > end) return LUNAR_E_CORRUPT;
   LN_TRY(ln_row_ready(db, row, row_bytes, 1));
@@ -73,7 +75,7 @@ static LN_APART int redo_row(struct lunar* db, const struct ln_record_header* r,
   int error = ahead ? 0 : ln_index_insert(db, meta, &key, row.place);
   if (!error) error = redo_index_insert(&table, from, &row);
   if (error && db->redoing & LN_SKIPPING) {
-    error = ln_mark_damaged(db, meta, r->table, error); /* the row stays without its entries */
+    error = ln_mark_damaged(db, meta, r->table, error); /* the row stays, without index entries */
     if (!error) error = ln_row_add(db, meta, &row, row_bytes);
     if (!error && from.ref != LN_NONE) error = ln_row_drop(db, meta, from);
   } else {
@@ -116,7 +118,7 @@ static LN_APART int redo_block(struct lunar* db, const struct ln_record_header* 
   struct lunar_frame* meta;
   LN_FIELDS(rows, 4);
   uint32_t ref;
-  if (db->allocated_count == 0) return 0; /* a block that the table had is opened again */
+  if (db->allocated_count == 0) return 0; /* the record reopens a block that the table already has */
   const uint8_t class = ln_class_of(db, (uint32_t)r->slot >> LN_OPEN_SECTORS);
   if (class == db->geometry.class_count) return LUNAR_E_CORRUPT;
   LN_TRY(ln_read_bytes(db, content.sector, content.offset, rows, sizeof rows));
@@ -162,10 +164,10 @@ static int redo(struct lunar* db, const struct ln_record_header* record, struct 
   return LUNAR_E_CORRUPT;
 }
 
-/* With config.skip_unreadable, damage to what a record changes marks its table. */
+/* With config.skip_unreadable, damage to the pages that a record changes marks the table, and recovery continues. */
 int ln_redo(struct lunar* db, const struct ln_record_header* record, struct ln_content content) {
   LUNAR_ASSERT(db->redoing & LN_REDOING);
-  if (db->frames_dirty * 4u >= ln_dirty_max(db) * 3u) LN_TRY(ln_write_in_place(db, 1)); /* as ln_make_room does */
+  if (db->frames_dirty * 4u >= ln_dirty_max(db) * 3u) LN_TRY(ln_write_in_place(db, 1)); /* as in ln_make_room */
   const int error = redo(db, record, content);
 #if LUNAR_WITH_REPAIR
   struct lunar_frame* meta;

@@ -1,4 +1,4 @@
-/* Tables that remove their oldest rows. An insertion implies the removal, which needs no record. */
+/* Ring tables, which remove their oldest rows. An insertion implies the removal, which needs no record. */
 #include "tables.h"
 
 #if LUNAR_WITH_RING
@@ -31,14 +31,14 @@ static int oldest_is(struct lunar* db, uint32_t ref, uint32_t slot) {
   return 0;
 }
 
-/* The first slot of the first block that has a row. */
+/* Finds the oldest row: the first slot in use of the first block that has a row. */
 int ln_ring_oldest(struct lunar* db, struct lunar_frame* meta, struct ln_place* place) {
   LUNAR_ASSERT(place);
   uint32_t ref = ln_get32(meta->bytes + LN_META_FIRST), slot, next;
   for (uint32_t steps = 0; ref != LN_NONE && steps < db->config->sector_count; steps++, ref = next) {
     int found = oldest_slot(db, ref, &slot, &next);
     if (found < 0) return found;
-    if (!found) continue; /* the only block, or one before the last that lost its rows as the last */
+    if (!found) continue; /* the only block, or one that lost its rows while it was the last */
     LN_TRY(oldest_is(db, ref, slot));
     *place = (struct ln_place){ref, (uint16_t)slot};
     return 0;
@@ -46,7 +46,7 @@ int ln_ring_oldest(struct lunar* db, struct lunar_frame* meta, struct ln_place* 
   return LUNAR_E_CORRUPT;
 }
 
-/* Whether the oldest row of a ring table goes, now that the row with that key is in. */
+/* Returns 1 if the oldest row exceeds the limit of the ring after the insertion of `newest`, 0 if not, or an error. */
 static int too_old(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest,
                    struct ln_place oldest) {
   struct lunar* db = table->db;
@@ -64,7 +64,7 @@ static int too_old(const struct lunar_table* table, struct lunar_frame* meta, co
 }
 
 #if LUNAR_WITH_SECONDARY
-/* Fewer where each goes from several indexes. */
+/* Most rows that one insertion removes. Fewer if each removal also changes secondary indexes. */
 static uint32_t evictions_max(const struct lunar_frame* meta) {
   return ln_get16(meta->bytes + LN_META_INDEXES) ? 2 : 4;
 }
@@ -72,8 +72,8 @@ static uint32_t evictions_max(const struct lunar_frame* meta) {
 #define evictions_max(meta) 4u
 #endif
 
-/* The insertion of a row into a ring table implies it: it needs no record. A few rows at a time, because an operation
- * must fit into the log whatever the buffer. */
+/* Removes the oldest rows that exceed the limit. The record of the insertion implies this, so it needs none. Removes
+ * only a few rows at a time, because an operation must fit into the log with any buffer size. */
 static int evict(const struct lunar_table* table, struct lunar_frame* meta, const struct ln_key* newest) {
   struct ln_place oldest;
   for (uint32_t i = 0; i < evictions_max(meta); i++) {
@@ -86,7 +86,8 @@ static int evict(const struct lunar_table* table, struct lunar_frame* meta, cons
 }
 
 #if LUNAR_WITH_REPAIR
-/* Removals that a recovery of a damaged table left out. By age, the next insertion knows which rows go. */
+/* Makes the removals that were skipped while the table was damaged. A ring by age needs none: its limit depends on the
+ * key of the newest row, and the next insertions remove the rows that are too old. */
 int ln_ring_trim(const struct lunar_table* table) {
   struct lunar* db = table->db;
   uint64_t before, after = 0;

@@ -1,26 +1,31 @@
 /* Secondary indexes: an entry for each row of a table by one of its columns.
  *
- * An index has a number and a metadata page as a table has, without columns and without blocks; the
- * table's page lists the numbers of its indexes. hash.c and tree.c work on it as on a table's: on a copy of its
- * numbers, so that no frame is pinned for them.
+ * An index has a number and a metadata page like a table, but no columns and no blocks. The metadata page of the table
+ * lists the numbers of its indexes. hash.c and tree.c work on a copy of the index's metadata page, so that no frame is
+ * pinned for it.
  *
- * The key of an entry by hashing is the number, or the hash of TEXT or BLOB; several entries may have it. In a tree it
- * is a byte, 0 for NULL or 1, and, in an order that is that of the values: a number's bytes, or those of TEXT and BLOB,
- * 0 as 0 and 255, ended by two 0, as many as there is room for; then the primary key, which makes it unique and lets a
- * row move without a change of its key: a number's bytes, or the hash of TEXT and BLOB and the row's place.
+ * The key of a hash index is the value, if it is a number, or the hash of TEXT or BLOB. Several entries may have the
+ * same key.
+ *
+ * The key of a tree begins with a byte, 0 for NULL or 1. The value follows, as bytes that compare in the order of the
+ * values. In TEXT and BLOB, a byte 0 becomes the bytes 0 and 255, and two bytes 0 end the value; what exceeds the room
+ * is cut off. Then follows the primary key, which makes the key unique: the bytes of a number, or the hash of TEXT or
+ * BLOB and the row's place. With a number, a row that moves keeps its key.
  */
 #include "tables.h"
 
 #if LUNAR_WITH_SECONDARY
 
-/* How many sectors of the log an operation needs for each index, for the row and for those that a ring forgets; for the
- * row when pages are split, in an otherwise empty log. */
-enum { INDEX_SECTORS = 8, INDEX_SECTORS_SPLIT = 16, PLACE_BYTES = 6 };
+enum {
+  INDEX_SECTORS = 8,        /* log sectors per index for a row, and in a ring table as many for the rows removed */
+  INDEX_SECTORS_SPLIT = 16, /* the same if pages are split, in an otherwise empty log */
+  PLACE_BYTES = 6           /* of a row's place in a key */
+};
 
 static const uint64_t null_hash = 0x6c6c756e;
 
 struct index {
-  struct lunar_frame meta; /* of the copy */
+  struct lunar_frame meta; /* of the copy; not one of the buffer's frames */
   LN_FIELDS(numbers, LN_META_INDEXES);
   uint16_t number;
   uint8_t kind, column;
@@ -82,7 +87,7 @@ int ln_secondary_list(struct lunar* db, uint16_t number, uint16_t numbers[LUNAR_
 
 /* --- keys --- */
 
-/* A column of a row: a number, or bytes here or on the device. */
+/* A column's value: a number, or bytes in RAM (data) or on the device (data NULL: at sector and offset). */
 struct column {
   uint8_t type, null;
   uint64_t number;
@@ -96,7 +101,7 @@ static uint32_t width(uint8_t type) {
 }
 
 static void number_is(struct column* column, uint64_t bits) {
-  if (column->type == LUNAR_REAL && bits << 1 == 0) bits = 0; /* -0.0 */
+  if (column->type == LUNAR_REAL && bits << 1 == 0) bits = 0; /* -0.0 equals 0.0 */
   column->number = bits;
 }
 
@@ -149,7 +154,7 @@ static int column_of(const struct lunar_table* table, const struct ln_source* so
   return column_stored(table->db, (struct ln_content){source->sector, source->offset + offset}, type, column);
 }
 
-/* The bytes in pieces, at most so many of them. */
+/* Passes the first bytes of the value, at most `most`, to `take` in pieces. */
 static int each_piece(struct lunar* db, const struct column* column, uint32_t most, void* context,
                       void (*take)(void* context, const uint8_t* piece, uint32_t bytes)) {
   uint8_t piece[64];
@@ -222,7 +227,7 @@ static uint32_t suffix_bytes(const struct lunar_table* table) {
   return is_bytes(type) ? 8 + PLACE_BYTES : width(type);
 }
 
-/* What comes before the primary key. */
+/* Builds the part of a key before the primary key. */
 static int ordered(const struct lunar_table* table, const struct column* column, struct ln_key* key) {
   struct cut cut = {key, LUNAR_TREE_KEY_MAX - suffix_bytes(table)};
   key->bytes[0] = !column->null;
@@ -313,6 +318,7 @@ struct change {
   struct ln_place from, to;
 };
 
+/* GIVE_UP removes what ENTER inserted. */
 enum step { ENTER, LEAVE, GIVE_UP };
 
 static LN_APART int step(const struct change* c, uint16_t number, enum step step) {
@@ -346,7 +352,7 @@ int ln_secondary_change(const struct lunar_table* table, const struct ln_source*
   const int count = ln_secondary_list(table->db, table->number, numbers);
   int error = count < 0 ? count : 0, i = 0;
   while (new && !error && i < count) error = step(&change, numbers[i++], ENTER);
-  if (LN_NO_ROOM(error) && table->db->mode == LUNAR_MODE_NONE) /* there is no other way back */
+  if (LN_NO_ROOM(error) && table->db->mode == LUNAR_MODE_NONE) /* mode none has no log to undo the change */
     for (i--; i-- > 0;) LN_TRY(step(&change, numbers[i], GIVE_UP));
   for (i = 0; old && !error && i < count; i++) error = step(&change, numbers[i], LEAVE);
   return error;
@@ -374,7 +380,8 @@ int ln_is_indexed(const struct lunar_table* table, uint8_t column) {
 
 /* --- room in the log --- */
 
-/* A ring's insertion also removes rows, after its record. */
+/* Returns the sectors of the log that a change of a row needs for this number of indexes. An insertion into a ring
+ * table also removes rows, after its record. */
 static uint32_t sectors_for(const struct lunar_table* table, uint32_t indexes) {
   return INDEX_SECTORS * indexes * (table->ring ? 2 : 1);
 }
@@ -399,7 +406,7 @@ int ln_is_table(struct lunar* db, uint16_t number) {
   return columns ? 0 : LUNAR_E_NO_TABLE;
 }
 
-/* The index leaves the table's list. */
+/* Removes the index from the table's list. */
 static int unlist(struct lunar* db, uint16_t table, uint16_t number) {
   struct lunar_frame* meta;
   LN_TRY(ln_meta(db, table, &meta));
@@ -414,10 +421,10 @@ static int unlist(struct lunar* db, uint16_t table, uint16_t number) {
     ln_dirty(db, meta);
   }
   ln_put(meta);
-  return 0; /* not found: a build without indexes dropped the table */
+  return 0; /* not found: a build without secondary indexes dropped the table */
 }
 
-/* Each index of a table. */
+/* Calls `call` with the number of each index of the table. */
 int ln_secondary_each(struct lunar* db, uint16_t number, int (*call)(struct lunar* db, uint16_t number)) {
   uint16_t numbers[LUNAR_INDEXES_MAX];
   struct lunar_table table;
@@ -444,7 +451,7 @@ int ln_secondary_drop(struct lunar* db, uint16_t number) {
 static int put_row(const struct lunar_table* table, struct index* index, struct ln_place place, uint32_t position) {
   struct lunar* db = table->db;
   struct ln_key key;
-  db->allocated_count = 0; /* no record names them */
+  db->allocated_count = 0; /* no record names the blocks that this allocates */
   LN_TRY(ln_secondary_row_key(table, index->kind, index->column, place, place.ref, 4 * position + LN_ROW_HEADER, &key));
   return put_entry(db, index, &key, place);
 }
@@ -470,7 +477,7 @@ static int put_rows(const struct lunar_table* table, struct index* index) {
   return 0;
 }
 
-/* The index is there from here on: its page, its name and its place in the list. */
+/* Makes the index known: writes its metadata page, its name, and its number at position `place` of the table's list. */
 static int establish(const struct lunar_table* table, struct index* index, const char* name, uint32_t place) {
   LUNAR_ASSERT(place < LUNAR_INDEXES_MAX);
   struct lunar* db = table->db;
@@ -488,7 +495,8 @@ static int establish(const struct lunar_table* table, struct index* index, const
   return ln_name_write(db, index->number, padded);
 }
 
-/* Between two checkpoints, so that it needs no record: recovery finds the volume as it was before it or after it. */
+/* Builds the index between two checkpoints, so that it needs no record: after a power cut the volume has the whole
+ * index or nothing of it. */
 static int make(const struct lunar_table* table, struct index* index, const char* name, uint32_t place) {
   struct lunar* db = table->db;
   LN_TRY(ln_checkpoint(db));
@@ -633,7 +641,7 @@ int lunar_index_cursor(struct lunar_cursor* cursor, struct lunar_table* table, c
   return ln_leave(table->db, cursor_open(cursor, table, name, from, to, descending));
 }
 
-/* The order of two values of a TEXT or BLOB column: what the keys do not have of them counts too. */
+/* Compares two values of a TEXT or BLOB column as a whole. Keys may have only their beginnings. */
 static int compare_bytes(const struct lunar_value* a, const struct lunar_value* b) {
   const int null = (a->type != LUNAR_NULL) - (b->type != LUNAR_NULL);
   if (null || a->type == LUNAR_NULL) return null;
@@ -642,7 +650,8 @@ static int compare_bytes(const struct lunar_value* a, const struct lunar_value* 
   return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
-/* Whether the row is in the cursor's range: its key alone does not decide. */
+/* Returns 1 if the row is in the cursor's range, 0 if not. The key alone cannot decide this: it may be cut off, or a
+ * hash. */
 static int is_wanted(const struct lunar_cursor* c, const struct lunar_value* value) {
   const int of_bytes = is_bytes(c->table->types[c->column]);
   if (!of_bytes)
@@ -658,8 +667,9 @@ static int bound_key(const struct lunar_cursor* c, const struct lunar_value* bou
   return ordered(c->table, &column, key);
 }
 
-/* Behind or before the last row. Where its key has a place, and the row has that no more, so has every other row of
- * this value and hash: it is most probably the same row, elsewhere. */
+/* Sets key to where the search for the next row begins: the key of the last row. A key with a hash also has the row's
+ * place. If this key no longer exists, the row has probably moved. Then all entries with its value and hash are
+ * skipped, so that the row is not read twice. */
 static int go_on(const struct lunar_cursor* c, struct index* index, struct ln_key* key) {
   struct ln_place place;
   key->count = c->key_bytes;
@@ -722,7 +732,7 @@ static int find_least(void* context, struct ln_place place) {
   return 0;
 }
 
-/* Where the rows end now. */
+/* Stores where the rows of the table end now. The cursor skips rows that are inserted behind this. */
 static int begin_hash(struct lunar_cursor* c) {
   struct lunar_frame* frame;
   LN_TRY(ln_table_meta(c->table, &frame));
@@ -740,7 +750,7 @@ static int begin_hash(struct lunar_cursor* c) {
   return 0;
 }
 
-/* 1: the row lies behind where they ended. */
+/* Returns 1 if the row lies behind the end that begin_hash stored, 0 if not, or an error. */
 static int is_later(const struct lunar_cursor* c, struct ln_place place) {
   struct lunar_frame* frame;
   LN_TRY(ln_block_header(c->table->db, place.ref, &frame));
@@ -749,7 +759,7 @@ static int is_later(const struct lunar_cursor* c, struct ln_place place) {
   return serial > c->end_serial || (serial == c->end_serial && place.slot >= c->end_slot);
 }
 
-/* In the order of their places, of those that the chain has with this hash. */
+/* Finds the next row with this hash, in the order of the places. Searches the whole chain at each call. */
 static int next_by_hash(struct lunar_cursor* c, struct index* index, struct ln_place* place) {
   struct column column;
   uint64_t hash;

@@ -1,4 +1,4 @@
-/* The root table (names) and each table's two metadata pages. A table's number is its place in both. */
+/* The root table (names) and each table's two metadata pages. A table's number is its position in both. */
 #include "tables.h"
 
 static uint32_t per_page(const struct lunar* db) { return (db->config->sector_bytes - LN_ROOT_HEADER) / LN_ROOT_ENTRY; }
@@ -37,7 +37,8 @@ int ln_name_is_sound(const char* name) {
   return name[0] && end;
 }
 
-/* The number of the table of this name ("": of a free entry). */
+/* Finds the number of the table or index with this name. The empty name finds a free number. Returns 0, E_NO_TABLE, or
+ * an error. */
 static int number_of(struct lunar* db, const char* name, uint16_t* number) {
   char here[LUNAR_NAME_MAX + 1];
   for (uint16_t i = 0; i < db->geometry.tables_max; i++) {
@@ -75,16 +76,18 @@ int ln_table_meta(const struct lunar_table* table, struct lunar_frame** meta) {
 
 #if LUNAR_WITH_REPAIR
 int ln_mark_damaged(struct lunar* db, struct lunar_frame* meta, uint16_t number, int error) {
-  const int known = db->redoing && meta->bytes[LN_META_RING] & LN_MENDED; /* an index without the rows before */
+  /* The table is already marked: redo may have left entries out of its indexes, so any error may follow. */
+  const int known = db->redoing && meta->bytes[LN_META_RING] & LN_MENDED;
   if (db->state == LN_BROKEN || !error) return error;
-  if (db->redoing & LN_SKIPPING) db->doubtful = 0;         /* which volume it is, mount has just read */
-  const int unlike = db->redoing && error == LUNAR_E_FULL; /* its pages are not those that took the recorded blocks */
+  if (db->redoing & LN_SKIPPING) db->doubtful = 0; /* mount has just read which volume this is */
+  /* Its pages are not those that the operation changed, and may need more blocks than the record names. */
+  const int unlike = db->redoing && error == LUNAR_E_FULL;
   if (!known && !unlike && error != LUNAR_E_CORRUPT && error != LUNAR_E_IO) return error;
   if (error == LUNAR_E_IO) {
     const int readable = ln_can_be_read(db, db->failed_sector, 1);
     if (readable) return readable < 0 ? readable : error;
   }
-  if (db->state == LN_IN_TXN) return error; /* the transaction is undone */
+  if (db->state == LN_IN_TXN) return error; /* the caller undoes the transaction */
   db->marked = (uint16_t)(number + 1);
   LN_TRY(ln_same_volume(db, NULL));
   meta->bytes[LN_META_RING] |= LN_MENDED;
@@ -162,8 +165,8 @@ int ln_schema_check(const struct lunar_schema* schema, const char** why) {
   return (LUNAR_WITH_RING || !schema->ring) && (LUNAR_WITH_CHECKSUM || !schema->checksum) ? 0 : LUNAR_E_UNSUPPORTED;
 }
 
-/* The content of a CREATE record: the name, then u8 index, key, columns, ring, u64 its limit, u32 creation, then the
- * columns. */
+/* The content of a CREATE record: the name, u8 index, u8 key, u8 columns, u8 ring and flags, u64 ring limit, u32
+ * creation, then the columns as in the schema page. */
 enum { CREATE_HEAD = LN_ROOT_ENTRY + 16 };
 
 void ln_without_blocks(uint8_t* m) {
@@ -247,7 +250,7 @@ int ln_table_redo_create(struct lunar* db, uint16_t number, struct ln_content co
   LN_TRY(ln_page_fresh(db, ln_meta_sector(db, number) + 1, LN_SCHEMA, &frame));
   const int error = ln_read_bytes(db, content.sector, content.offset + (uint32_t)sizeof head,
                                   frame->bytes + LN_SCHEMA_COLUMNS, bytes - (uint32_t)sizeof head);
-  ln_dirty(db, frame); /* reading may have written it in place, empty as it was */
+  ln_dirty(db, frame); /* ln_read_bytes may have spilled the page while it was still empty */
   ln_put(frame);
   return error;
 }
@@ -266,7 +269,8 @@ static int drop_blocks(struct lunar* db, uint32_t ref) {
 }
 
 #if LUNAR_WITH_TRUNCATE
-/* The index keeps a page and needs no other, so that a full device can be emptied. */
+/* Removes all entries of an index. The index keeps one page and allocates none, so that a table can be truncated on a
+ * full device. */
 static int clear_index(struct lunar* db, uint16_t number) {
   struct lunar_frame* meta;
   LN_TRY(ln_meta(db, number, &meta));
