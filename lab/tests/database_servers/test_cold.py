@@ -8,6 +8,7 @@ import mmap
 import re
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from edgejoule.database_servers import SERVERS, DatabaseServer
 from edgejoule.database_servers.cold import ColdStart, TablePages, cool, table_pages
 from edgejoule.database_servers.mongodb import MongoDB, wired_tiger_cache
 from edgejoule.database_servers.postgres import Postgres
-from edgejoule.database_servers.server import OwnCache, Settled
+from edgejoule.database_servers.server import NotReadyError, OwnCache, Settled
 from edgejoule.database_servers.serving import serving
 from edgejoule.errors import DatabaseError
 from edgejoule.store import Run
@@ -345,6 +346,27 @@ def test_on_hdfs_the_blocks_of_the_data_nodes_are_dropped(on_disk: Path) -> None
             path.read_bytes()
         assert not table_pages(blocks).cold
         assert cool(server, 60).doubts() == []
+
+
+@pytest.mark.parametrize("back", [True, False])
+def test_the_cache_of_hbase_is_read_although_its_metrics_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, back: bool
+) -> None:
+    server = SERVERS["hbase"](tmp_path)
+    server.ports = {"region_info0": 1}
+    beans = {"blockCacheSize": 2000, "memStoreSize": 5, "blockCacheFreeSize": 9_998_000}
+    begin = time.monotonic()
+
+    def page(_port: int, _path: str) -> str:
+        return json.dumps({"beans": [beans] if back and time.monotonic() - begin > 0.5 else []})
+
+    monkeypatch.setattr(server, "_page", page)
+    monkeypatch.setattr("edgejoule.database_servers.hbase._RESTART_OF_METRICS_S", 60.0 if back else 0.2)
+    if back:
+        assert server.own_cache().cached_bytes == 2005
+    else:
+        with pytest.raises(NotReadyError, match="port 1: nothing about Hadoop:service=HBase,name=RegionServer"):
+            server.own_cache()
 
 
 def test_a_server_that_reports_no_cache_says_so(tmp_path: Path) -> None:

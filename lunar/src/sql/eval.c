@@ -1,4 +1,4 @@
-/* Values of expressions: SQLite's comparisons and its logic of three values, on lunar's types. */
+/* Evaluates expressions. Comparisons and the logic of three values follow SQLite, on lunar's types. */
 #include "sql.h"
 
 #if LUNAR_WITH_SQL
@@ -8,8 +8,8 @@ static double real_of(const struct lunar_value* v) {
   return v->type == LUNAR_REAL ? v->as.real : (double)v->as.integer;
 }
 
-/* A NaN lies where an index has it: beyond the infinity of its sign. No expression gives one, but a program can store
- * or bind it. */
+/* Returns 0 if r is no NaN, else 1 or -1, its sign. As in an index, a NaN lies beyond the infinity of its sign. No
+ * operator results in a NaN, and lunar_bind replaces it by NULL, but lunar_insert can store it. */
 static int nan_side(double r) {
   if (r == r) return 0;
   return __builtin_signbit(r) ? -1 : 1;
@@ -49,7 +49,6 @@ int ln_sql_compare(const struct lunar_value* a, const struct lunar_value* b) {
   return (a->as.integer > b->as.integer) - (a->as.integer < b->as.integer);
 }
 
-/* TEXT that is a number as a whole becomes that. */
 int ln_sql_to_number(struct lunar_value* v) {
   if (v->type != LUNAR_TEXT) return 0;
   const char *p = v->as.data, *end = p + v->bytes;
@@ -66,7 +65,6 @@ int ln_sql_to_number(struct lunar_value* v) {
   return 1;
 }
 
-/* An integer becomes its decimal digits. */
 void ln_sql_to_text(struct lunar_value* v, char digits[LN_SQL_DECIMAL_BYTES]) {
   if (v->type != LUNAR_INT64 && v->type != LUNAR_BOOLEAN) return;
   uint64_t left = v->as.integer < 0 ? 0 - (uint64_t)v->as.integer : (uint64_t)v->as.integer;
@@ -95,8 +93,12 @@ int ln_sql_truth(const struct lunar_value* value) {
   return v.type == LUNAR_REAL ? v.as.real != 0 : v.as.integer != 0;
 }
 
-/* What the column that an operand is does to the other one. */
-enum { PLAIN, NUMBER, WORDS };
+/* How an operand converts the other operand of a comparison. */
+enum {
+  PLAIN,  /* not at all: a BLOB column, or no column */
+  NUMBER, /* a column of numbers: TEXT becomes a number */
+  WORDS   /* a TEXT column: an integer becomes TEXT */
+};
 static int affinity(const struct lunar_statement* s, const struct ln_expr* e) {
   LUNAR_ASSERT(!e || e->op != LN_X_COLUMN || e->number < s->table.column_count);
   if (!e || e->op != LN_X_COLUMN) return PLAIN;
@@ -105,7 +107,8 @@ static int affinity(const struct lunar_statement* s, const struct ln_expr* e) {
   return type == LUNAR_TEXT ? WORDS : PLAIN;
 }
 
-/* left and right, neither NULL, as their operands compare. */
+/* Compares the values of the operands le and re, neither of which is NULL, after the conversions of affinity().
+ * re: NULL for an element of IN, which converts nothing. */
 static int compare_as(const struct lunar_statement* s, const struct ln_expr* le, const struct ln_expr* re,
                       const struct lunar_value* left, const struct lunar_value* right) {
   LUNAR_ASSERT(left->type != LUNAR_NULL && right->type != LUNAR_NULL);
@@ -125,7 +128,8 @@ static int compare_as(const struct lunar_statement* s, const struct ln_expr* le,
 
 static uint8_t lower(uint8_t c) { return c >= 'A' && c <= 'Z' ? (uint8_t)(c + 32) : c; }
 
-/* % any bytes, _ one character of UTF-8, ASCII letters of either case. */
+/* Returns 1 if the text matches the pattern of LIKE, 0 if not. % matches any bytes, _ one character of UTF-8. The case
+ * of ASCII letters is ignored. */
 static int like(const uint8_t* text, const uint8_t* end, const uint8_t* pattern, const uint8_t* pattern_end) {
   const uint8_t *retry = NULL, *retry_text = NULL;
   for (;;) {
@@ -181,7 +185,7 @@ static void result(struct lunar_value* value, int truth) {
   value->as.integer = truth > 0;
 }
 
-/* AND and OR: one term decides. */
+/* Evaluates AND and OR. A false term decides AND and a true term decides OR; the terms behind it are not evaluated. */
 static int logic(struct lunar_statement* s, const struct ln_expr* e, struct lunar_value* value) {
   LUNAR_ASSERT(e->left && e->right);
   const int decides = e->op == LN_X_OR;
@@ -225,7 +229,7 @@ static int compared(struct lunar_statement* s, const struct ln_expr* e, struct l
     const uint8_t *text = left->as.data, *pattern = right.as.data;
     truth = is_bytes(left) && is_bytes(&right) && like(text, text + left->bytes, pattern, pattern + right.bytes);
   } else if (!null) {
-    /* of which orders the comparison is true: a bit each for less, equal and greater */
+    /* the orders for which each comparison is true */
     enum { LESS = 1, EQUAL = 2, GREATER = 4 };
     static const uint8_t orders[] = {[LN_X_EQ - LN_X_EQ] = EQUAL,   [LN_X_NE - LN_X_EQ] = LESS | GREATER,
                                      [LN_X_LT - LN_X_EQ] = LESS,    [LN_X_LE - LN_X_EQ] = LESS | EQUAL,
@@ -271,7 +275,7 @@ int ln_sql_eval(struct lunar_statement* s, const struct ln_expr* e, struct lunar
     case LN_X_OR:
       return logic(s, e, value);
     case LN_X_LINK:
-    case LN_X_MINUS: /* its list is evaluated with the expression around it */
+    case LN_X_MINUS: /* the node that has the list evaluates its elements */
       LUNAR_ASSERT(0);
       break;
     case LN_X_SUM:
@@ -285,7 +289,7 @@ int ln_sql_eval(struct lunar_statement* s, const struct ln_expr* e, struct lunar
     case LN_X_GE:
     case LN_X_IS:
     case LN_X_IN:
-    case LN_X_LIKE: /* of its left: below */
+    case LN_X_LIKE: /* evaluated below, after left */
       break;
   }
   LN_TRY(ln_sql_eval(s, e->left, value));
@@ -383,14 +387,14 @@ int ln_sql_accumulate(struct lunar_statement* s, struct lunar_value* sums) {
       const double before = sums->type == LUNAR_NULL ? 0 : sums->as.real;
       sums->type = LUNAR_REAL;
       sums->as.real = before + real_of(&v);
-      sums->bytes++; /* bytes: how many */
+      sums->bytes++; /* the number of values */
     } else {
       LUNAR_ASSERT(function == LN_K_SUM);
       if (sums->type == LUNAR_NULL) *sums = (struct lunar_value){.type = LUNAR_INT64};
       number_of(&v);
       const int whole = sums->type != LUNAR_REAL && v.type != LUNAR_REAL;
       if (add(sums, &v, 0) && whole) return ln_sql_complain(s, LUNAR_E_INVALID, LN_C_SUM, "SUM", 3);
-      if (sums->type == LUNAR_NULL) sums->type = LUNAR_REAL; /* of both infinities: NaN, whatever else follows */
+      if (sums->type == LUNAR_NULL) sums->type = LUNAR_REAL; /* the sum of both infinities stays a NaN */
     }
   }
   return 0;

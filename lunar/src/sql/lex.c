@@ -1,4 +1,4 @@
-/* Tokens of SQL. */
+/* Splits a text into tokens. */
 #include "sql.h"
 
 #if LUNAR_WITH_SQL
@@ -8,7 +8,7 @@ enum { LETTER = 1, DIGIT = 2, SPACE = 4, SCALE_MAX = 400 };
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 static char upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 32) : c; }
 
-/* 0: none of the kinds. Bytes above 127 are letters: UTF-8. */
+/* Returns LETTER, DIGIT, SPACE or 0. Bytes above 127 belong to characters of UTF-8, which all count as letters. */
 static int kind_of(char c) {
   const char up = upper(c);
   if ((up >= 'A' && up <= 'Z') || c == '_' || (uint8_t)c > 127) return LETTER;
@@ -16,7 +16,7 @@ static int kind_of(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r') ? SPACE : 0;
 }
 
-/* Skips characters of these kinds. */
+/* Skips characters of these kinds and returns the place behind them. */
 static const char* behind(const char* p, const char* end, int kinds) {
   while (p < end && kind_of(*p) & kinds) p++;
   return p;
@@ -38,7 +38,8 @@ static uint8_t keyword(const char* text, uint32_t bytes) {
   return LN_T_NAME;
 }
 
-/* The end of a quoted text; NULL without one. Two quotes stand for one. */
+/* Returns the place behind the quoted text that begins at p, NULL if its end is missing. Two quotes within the text
+ * stand for one. */
 static const char* quoted(const char* p, const char* end) {
   const char quote = *p++;
   for (; p < end; p++)
@@ -49,7 +50,8 @@ static const char* quoted(const char* p, const char* end) {
   return NULL;
 }
 
-/* Behind space and comments. A comment without an end goes to the end, as in SQLite. */
+/* Returns the place behind space and comments. As in SQLite, a comment without an end extends to the end of the text.
+ */
 static const char* skipped(const char* p, const char* end) {
   for (;;) {
     p = behind(p, end, SPACE);
@@ -106,9 +108,10 @@ void ln_sql_next(struct ln_token* token, const char* end) {
   token->bytes = (uint32_t)(p - from);
 }
 
-/* digits times ten to the scale. Up to 2^53 and 10^22 both are doubles, so that one operation rounds once (W. Clinger,
- * PLDI 1990). Else a mantissa of 64 bits is multiplied or divided by 10^8 in turn: the error stays below a tenth of
- * half a unit of the double, so a double that was written with 17 digits is read back as the same double. */
+/* Returns digits * 10^scale. Digits below 2^53 and powers up to 10^22 are exact doubles, so that one operation rounds
+ * only once (W. Clinger, PLDI 1990). Otherwise a mantissa of 64 bits is repeatedly multiplied or divided by 10^8. The
+ * error stays below a tenth of half a unit in the last place of the double, so a double that was written with 17 digits
+ * is read back as the same double. */
 static double scaled(uint64_t digits, int32_t scale) {
   LUNAR_ASSERT(scale >= -SCALE_MAX && scale <= SCALE_MAX);
   int32_t exponent = 0;
@@ -136,7 +139,7 @@ static double scaled(uint64_t digits, int32_t scale) {
   }
   number = (double)digits;
   for (; exponent > 0; exponent--) number *= 2;
-  for (; exponent < -1000; exponent++) power /= 2; /* what is less than 2^-1022 is rounded once, at the end */
+  for (; exponent < -1000; exponent++) power /= 2; /* below 2^-1022, only the last line rounds */
   for (; exponent < 0; exponent++) number /= 2;
   return number * power;
 }
@@ -180,7 +183,7 @@ uint32_t ln_sql_number(const char* text, uint32_t bytes, struct lunar_value* val
   value->as.integer = (int64_t)digits;
   if (!real && !scale && digits <= INT64_MAX) return i;
   value->type = LUNAR_REAL;
-  if (digits == 0) return i; /* 0.0, whose bits are those of 0 */
+  if (digits == 0) return i; /* 0.0 has the same bits as the integer 0 */
   if (scale > SCALE_MAX) scale = SCALE_MAX;
   if (scale < -SCALE_MAX) scale = -SCALE_MAX;
   value->as.real = scaled(digits, scale);

@@ -1,5 +1,5 @@
-/* The grammar: docs/SQL.md has it. The first error ends the text: every token after it is the end, and nodes for which
- * memory is short are one dummy node, so that nothing else needs to handle errors.
+/* The parser; docs/SQL.md has the grammar. After the first error, every token is the end of the text and every new node
+ * is the same dummy node, so that most functions need not handle errors.
  */
 #include "sql.h"
 
@@ -11,9 +11,9 @@ struct parser {
   struct ln_token token;
   int error;
   uint8_t nesting;
-  uint8_t columns, aggregates; /* they may stand here */
+  uint8_t columns, aggregates; /* 1: allowed in this clause */
   uint16_t bare;               /* columns outside aggregates, a bit each */
-  const char* bare_at;         /* the first of them */
+  const char* bare_at;         /* the first of these columns in the text */
   struct ln_expr** aggregates_end;
   struct ln_expr none;
 };
@@ -31,7 +31,7 @@ static void next(struct parser* p) {
   if (!p->error) ln_sql_next(&p->token, p->end);
 }
 
-/* Back to the word that begins there. */
+/* Goes back to the token that begins at this place. */
 static void back(struct parser* p, const char* at) {
   if (p->error) return;
   p->token.text = at;
@@ -46,7 +46,7 @@ static void fail(struct parser* p, int error, enum ln_complaint complaint) {
   p->token.kind = LN_T_END;
 }
 
-/* at: the word that is wrong. */
+/* Reports an error at the token that begins at this place. */
 static LN_APART void wrong(struct parser* p, const char* at, enum ln_complaint complaint) {
   back(p, at);
   fail(p, LUNAR_E_SQL, complaint);
@@ -83,7 +83,8 @@ static LN_APART int is_name(const struct parser* p) {
   return is(p, LN_T_NAME) || is(p, LN_T_QUOTED) || (p->token.kind >= LN_K_ROWS && p->token.kind < LN_KEYWORDS_END);
 }
 
-/* Copies the text between the quotes; doubled quotes count once. to NULL: only counts. */
+/* Copies the text between the quotes, two quotes within it as one, and returns its bytes. If `to` is NULL, only counts
+ * them. */
 static uint32_t unquote(const struct ln_token* token, char* to) {
   LUNAR_ASSERT(token->bytes >= 2);
   const char quote = token->text[0], *end = token->text + token->bytes - 1;
@@ -118,7 +119,7 @@ static void name(struct parser* p, char to[LUNAR_NAME_MAX + 1]) {
   next(p);
 }
 
-/* A column's number by its name: exactly, or else but for the case of letters. */
+/* Returns the number of the column with this name. If no column has exactly this name, ignores case. */
 static uint8_t column(struct parser* p) {
   const struct lunar_statement* s = p->s;
   const char* at = p->token.text;
@@ -128,7 +129,7 @@ static uint8_t column(struct parser* p) {
   for (int exact = 1; exact >= 0; exact--)
     for (uint8_t i = 0; i < s->table.column_count; i++)
       if (ln_sql_same(wanted, (uint32_t)strlen(wanted), s->columns[i].name, exact)) return i;
-  /* What stands before a name, a value or a parenthesis is a word or function of other SQL. */
+  /* A word before a name, a value or a parenthesis is a keyword or function of other SQL, not the name of a column. */
   const uint8_t kind = p->token.kind;
   const int is_other = kind == '(' || kind == LN_T_NAME || kind == LN_T_QUOTED || kind == LN_T_NUMBER ||
                        kind == LN_T_STRING || (kind == LN_T_BAD && *p->token.text == '.');
@@ -153,13 +154,13 @@ static struct ln_expr* node(struct parser* p, enum ln_op op, struct ln_expr* lef
 
 static struct ln_expr* expression(struct parser* p, uint8_t level);
 
-/* A list goes on with e; where it ends then. */
+/* Appends e to the list that ends at `to`. Returns the new end. */
 static struct ln_expr** append(struct parser* p, struct ln_expr** to, struct ln_expr* e) {
   *to = node(p, LN_X_LINK, e, NULL);
   return p->error ? to : &(*to)->right;
 }
 
-/* expression, expression, ...: the number of them. */
+/* Parses expressions with commas between them. Returns their number. */
 static uint32_t list(struct parser* p, struct ln_expr** to) {
   uint32_t count = 0;
   do {
@@ -323,7 +324,7 @@ static struct ln_expr* primary(struct parser* p) {
   return column_node(p);
 }
 
-/* token, level, resulting operation */
+/* token, precedence level, kind of node */
 static const uint8_t binary_operators[][3] = {
     {LN_K_OR, 1, LN_X_OR},   {LN_K_AND, 2, LN_X_AND}, {'=', 4, LN_X_EQ},         {LN_T_NE, 4, LN_X_NE},
     {LN_K_IS, 4, LN_X_IS},   {LN_K_IN, 4, LN_X_IN},   {LN_K_LIKE, 4, LN_X_LIKE}, {LN_K_BETWEEN, 4, LN_X_AND},
@@ -364,7 +365,7 @@ static struct ln_expr* comparison(struct parser* p, struct ln_expr* left, const 
   return not ? node(p, LN_X_NOT, e, NULL) : e;
 }
 
-/* Operators of at least this level. Terms of the same operator are one chain. */
+/* Parses an expression whose binary operators have at least this level. Terms of the same operator form one list. */
 static struct ln_expr* expression(struct parser* p, uint8_t level) {
   if (++p->nesting > 3 * LN_SQL_NESTING) here(p, LN_C_DEEP);
   struct ln_expr *e = primary(p), *last = NULL;
@@ -405,7 +406,7 @@ static void table(struct parser* p) {
     fail(p, error, LN_C_NONE);
     return;
   }
-  s->columns = schema->columns; /* they stay, the memory behind them is overwritten */
+  s->columns = schema->columns; /* the columns stay; the memory behind them is free again */
   s->memory += (s->table.column_count * sizeof schema->columns[0] + 7) & ~(size_t)7;
 }
 
@@ -552,7 +553,7 @@ static void insert(struct parser* p) {
   } while (accept(p, ','));
 }
 
-/* Of an UPDATE or DELETE: which rows, and at most how many. */
+/* Of UPDATE and DELETE. */
 static void where_and_limit(struct parser* p) {
   where(p);
   if (accept(p, LN_K_LIMIT)) p->s->limit = constant(p);
@@ -581,7 +582,7 @@ static void update(struct parser* p) {
   where_and_limit(p);
 }
 
-/* Which of count keywords from this one on. */
+/* Accepts one of `count` keywords, of which `first` is the first. Returns its number among them, from 0. */
 static uint8_t one_of(struct parser* p, int first, int count) {
   const int which = p->token.kind - first;
   if (which >= 0 && which < count)
@@ -677,7 +678,7 @@ static void if_exists(struct parser* p, int not ) {
   p->s->tolerant = 1;
 }
 
-/* A name that the error of a step may be about. */
+/* Parses a name and stores its position for the messages of lunar_step. */
 static void name_with_position(struct parser* p, char* to) {
   p->s->position = (uint32_t)(p->token.text - p->sql);
   name(p, to);
@@ -765,8 +766,8 @@ static void statement(struct parser* p) {
     case LN_S_DROP_TABLE:
       drop(p);
       break;
-    case LN_S_CREATE_INDEX: /* create() makes it of CREATE TABLE */
-    case LN_S_DROP_INDEX:
+    case LN_S_CREATE_INDEX: /* set by create() */
+    case LN_S_DROP_INDEX:   /* set by drop() */
       break;
     case LN_S_BEGIN:
     case LN_S_COMMIT:

@@ -1,8 +1,8 @@
-/* What the files of the SQL module share: tokens, expressions, the statement.
+/* Declarations shared by the files of the SQL module: tokens, expressions, the statement.
  *
- * A text is compiled in one pass into a tree of expressions and a few lists, all in the caller's memory behind struct
- * lunar_statement; the rest of the memory holds rows and keys while the statement runs (sort.c). Lists, also
- * the terms of AND, OR and a sum, are chains of LINK nodes: a long condition is not a deep one.
+ * The text is compiled in one pass into a tree of expressions and a few lists. They lie in the caller's memory, behind
+ * struct lunar_statement. While the statement runs, the rest of the memory holds rows and sort records (sort.c). Lists,
+ * including the terms of AND, OR and a sum, are chains of LINK nodes, so a long condition does not make a deep tree.
  */
 #ifndef LUNAR_SQL_H
 #define LUNAR_SQL_H
@@ -11,8 +11,8 @@
 
 #if LUNAR_WITH_SQL
 
-/* Parentheses, NOT, signs and functions within each other: with an operator in each, so many. On RV64 the parser takes
- * up to 3 times 112 bytes of stack for one, the evaluation 2 times 112. */
+/* How deep parentheses, NOT, signs and functions may be nested if each level also has an operator. On RV64 the parser
+ * takes up to 3 times 112 bytes of stack for a level, the evaluation 2 times 112. */
 #define LN_SQL_NESTING 8
 #define LN_SQL_PARAMETERS 255
 
@@ -22,9 +22,9 @@
 #define LN_WORDS(text) ""
 #endif
 
-/* Keywords that are never names; then those that may be. ROWS to AGE are in the order of enum lunar_ring, HASH and TREE
- * in that of enum lunar_index, and COUNT to MAX are the functions: append after MAX. Types: in the order of
- * column_type's list. */
+/* LN_RESERVED: keywords that cannot be names. LN_UNRESERVED and LN_TYPES: keywords that can. The order matters: ROWS to
+ * AGE follow enum lunar_ring, HASH and TREE follow enum lunar_index, and COUNT to MAX are the functions. Add a new
+ * keyword after MAX. LN_TYPES follows the list in column_type. */
 /* clang-format off */
 #define LN_RESERVED(X) \
   X(AND) X(AS) X(BETWEEN) X(CREATE) X(DELETE) X(DROP) X(FALSE) X(FROM) X(GROUP) X(IN) X(INDEX) X(INSERT) X(INTO) \
@@ -39,7 +39,7 @@
   X(FLOAT) X(BOOLEAN) X(BOOL) X(TEXT) X(VARCHAR) X(CHAR) X(BLOB)
 /* clang-format on */
 #define LN_KEYWORD_NAME(word) LN_K_##word,
-/* A token is its own character, one of these, or a keyword. */
+/* Kinds of tokens: one of these, a keyword, or the character of a token such as '('. */
 enum ln_token_kind {
   LN_T_END = 0,
   LN_T_BAD = 1,
@@ -56,7 +56,7 @@ enum ln_token_kind {
   LN_RESERVED(LN_KEYWORD_NAME) LN_UNRESERVED(LN_KEYWORD_NAME) LN_TYPES(LN_KEYWORD_NAME) LN_KEYWORDS_END
 };
 _Static_assert(LN_KEYWORDS_END <= 255, "a token's kind is a byte");
-/* Ranges of keywords that the parser compares with. */
+/* The parser compares tokens with ranges of keywords. */
 #define LN_ONE(word) +1
 _Static_assert(LN_K_ROWS == LN_KEYWORDS_BEFORE + 1 + (LN_RESERVED(LN_ONE)), "names may be words from ROWS on");
 _Static_assert(LN_K_TINYINT == LN_K_ROWS + (LN_UNRESERVED(LN_ONE)), "types are the words from TINYINT on");
@@ -66,7 +66,7 @@ _Static_assert(LN_K_BYTES == LN_K_ROWS + 1 && LN_K_AGE == LN_K_ROWS + 2 && LUNAR
 _Static_assert(LN_K_TREE == LN_K_HASH + 1 && LUNAR_INDEX_HASH == 0 && LUNAR_INDEX_TREE == 1,
                "in the order of enum lunar_index");
 
-/* What a statement may complain about beside the errors of lunar.h. */
+/* Messages of statements. An error without one of them gets the text of its number. */
 /* clang-format off */
 #define LN_COMPLAINTS(X) \
   X(NONE, "") \
@@ -114,18 +114,20 @@ struct ln_token {
   uint8_t kind; /* enum ln_token_kind */
 };
 
+/* Kinds of expression nodes, with the fields of struct ln_expr that they use. Kinds without a comment use left and
+ * right. A new kind does not compile before eval.c and plan.c handle it. */
 enum ln_op {
   LN_X_VALUE,     /* value */
-  LN_X_PARAMETER, /* number */
-  LN_X_COLUMN,    /* number */
-  LN_X_AGGREGATE, /* number: its place among the aggregates; function; left: the argument, NULL for COUNT(*) */
-  LN_X_LINK,      /* of a list: left, then the rest of the list at right; name: of a result's column */
+  LN_X_PARAMETER, /* number: of the parameter, from 1 */
+  LN_X_COLUMN,    /* number: of the column, from 0 */
+  LN_X_AGGREGATE, /* number: position among the aggregates; function; left: the argument, NULL for COUNT(*) */
+  LN_X_LINK,      /* left: an element of a list; right: the next LINK; name: of a result column; number */
   LN_X_MINUS,     /* a LINK whose term is subtracted */
-  LN_X_AND,       /* left, then the list at right */
-  LN_X_OR,
-  LN_X_SUM,
-  LN_X_NOT,
-  LN_X_NEGATE,
+  LN_X_AND,       /* left: the first term; right: the list of the other terms */
+  LN_X_OR,        /* as AND */
+  LN_X_SUM,       /* as AND; right: NULL for a sign + */
+  LN_X_NOT,       /* left */
+  LN_X_NEGATE,    /* left */
   LN_X_EQ,
   LN_X_NE,
   LN_X_LT,
@@ -133,15 +135,15 @@ enum ln_op {
   LN_X_GT,
   LN_X_GE,
   LN_X_IS,
-  LN_X_IN,  /* left, the list at right */
-  LN_X_LIKE /* a new one does not compile before eval.c and plan.c have it */
+  LN_X_IN, /* left; right: the list, NULL if it is empty */
+  LN_X_LIKE
 };
 
 struct ln_expr {
-  uint8_t op;     /* enum ln_op */
-  uint8_t number; /* of a LINK: the column that is set, or whether the order descends */
-  uint8_t function;
-  uint8_t height; /* the depth of the recursion that evaluates it */
+  uint8_t op;       /* enum ln_op */
+  uint8_t number;   /* of a LINK: the column that gets the value, or 1 for DESC in ORDER BY */
+  uint8_t function; /* keyword of an aggregate, such as LN_K_SUM */
+  uint8_t height;   /* depth of the recursion that evaluates the node */
   union {
     struct {
       struct ln_expr *left, *right;
@@ -177,120 +179,139 @@ _Static_assert(LN_S_SELECT == 0 && LN_S_UPDATE == 1 && LN_S_DELETE == 2,
                "up to DELETE: those that find rows, which have a plan and EXPLAIN");
 _Static_assert(LN_S_INSERT == 3 && LN_S_CREATE_INDEX == 4, "up to CREATE INDEX: those that need the table as it was");
 
-/* Access paths: docs/SQL.md, "Access paths". GET: one row by its key. VALUES: the rows of each value of = or IN, one
- * value after the other. */
-enum ln_access { LN_A_SCAN, LN_A_RANGE, LN_A_GET, LN_A_VALUES, LN_A_COUNT };
-
-/* The constants with which WHERE compares a column. */
-struct ln_path {
-  const struct ln_expr *values /* of = or IN: one value or a list */, *from, *to;
-  uint8_t column;
-  uint8_t is;   /* of values: NULL too */
-  uint8_t like; /* from is LIKE's pattern, in so many ranges */
+/* Access paths: docs/SQL.md, "Access paths". */
+enum ln_access {
+  LN_A_SCAN,   /* every row */
+  LN_A_RANGE,  /* the rows in a range of the key or of an indexed column */
+  LN_A_GET,    /* one row by its key */
+  LN_A_VALUES, /* the rows of each value of =, IS or IN, one value after the other */
+  LN_A_COUNT   /* the number of rows, without reading any */
 };
 
-/* The text of a constant in an index search; the beginning of LIKE's pattern. */
+/* The constants with which WHERE compares one column. */
+struct ln_path {
+  const struct ln_expr *values /* of =, IS or IN: a constant or a list of constants */, *from, *to;
+  uint8_t column;
+  uint8_t is;   /* 1: values is the constant of IS, so NULL matches NULL */
+  uint8_t like; /* number of ranges if from is the pattern of LIKE; 0: from is a bound */
+};
+
+/* Bytes of an integer's decimal text; bytes at the beginning of LIKE's pattern that an index search can use. */
 enum { LN_SQL_DECIMAL_BYTES = 20, LN_SQL_PREFIX_BYTES = LN_SQL_DECIMAL_BYTES };
 
-/* sort.c: records, each some values, in ascending order, in the rest of the memory. */
+/* sort.c: the batch, sorted records in the rest of the statement's memory. A record is an array of values. */
 struct ln_batch {
-  uint8_t* used;       /* records lie from lunar_statement.memory to here */
-  uint32_t count;      /* of records; their addresses end where the memory ends, the first one's last */
-  uint32_t at;         /* the next one to give out */
-  uint8_t width;       /* values of a record */
-  uint8_t keys;        /* of them: the compared ones */
-  uint8_t bounded;     /* record 0 was returned before: only later ones are taken */
-  uint8_t full;        /* records behind the last one were left out */
-  uint8_t filling;     /* records and rows share the room */
-  uint32_t most;       /* so many are enough */
-  uint32_t descending; /* a bit per key */
+  uint8_t* used;       /* end of the records, which begin at lunar_statement.memory */
+  uint32_t count;      /* records; their addresses lie before lunar_statement.end, that of record 0 last */
+  uint32_t at;         /* the next record that ln_batch_take returns */
+  uint8_t width;       /* values in a record */
+  uint8_t keys;        /* the first values of a record, which are compared */
+  uint8_t bounded;     /* 1: record 0 was returned in an earlier pass; only records behind it are accepted */
+  uint8_t full;        /* 1: records behind the last one are missing; another pass reads them */
+  uint8_t filling;     /* 1: a pass is running; records and the row that is read share the free memory */
+  uint32_t most;       /* LIMIT plus OFFSET: no pass needs more records; UINT32_MAX: no limit */
+  uint32_t descending; /* bit i: key i is in descending order */
 };
 
 struct lunar_statement {
   struct lunar* db;
   struct lunar_sql_message message;
-  uint8_t *memory, *end; /* not taken yet */
+  uint8_t *memory, *end; /* the memory that ln_sql_take has not taken */
   struct lunar_table table;
   const struct lunar_column* columns;
   struct lunar_schema* schema; /* of CREATE TABLE */
   struct ln_expr *outputs, *where, *order, *limit, *offset, *aggregates;
-  struct ln_expr* rows; /* of INSERT: a list of lists; of UPDATE: the assignments */
+  struct ln_expr* rows; /* INSERT: a list of lists of values; UPDATE: the list of assignments */
   struct ln_parameter_name* parameter_names;
   struct lunar_value *parameters, *row, *results, *keys;
   struct ln_path path;
-  const struct ln_expr* at; /* the rest of path.values */
+  const struct ln_expr* at; /* the part of path.values that is still to be searched for */
   struct ln_batch batch;
   struct lunar_cursor cursor;
   uint64_t left, skip, changes;
-  uint32_t position; /* of the name that CREATE or DROP INDEX has, or CREATE TABLE */
+  uint32_t position; /* in the text: the name in CREATE TABLE, CREATE INDEX or DROP INDEX */
   char bound_bytes[2][LN_SQL_DECIMAL_BYTES];
   char name[LUNAR_NAME_MAX + 1];
-  char index[LUNAR_NAME_MAX + 1]; /* the index of the access path; empty: by the key, or in the order of the blocks */
+  char index[LUNAR_NAME_MAX + 1]; /* secondary index of the access path, or empty; the name in CREATE or DROP INDEX */
   uint8_t kind;                   /* enum ln_statement */
-  uint8_t access;                 /* enum ln_access */
+  uint8_t access;                 /* enum ln_access; CREATE INDEX: enum lunar_index */
   uint8_t parameter_count, output_count, aggregate_count, order_count, row_width;
-  uint16_t used;     /* columns of the result, a bit each */
-  uint16_t carried;  /* those of them that a record has beside its keys */
-  uint8_t looked_up; /* a record has not all that the result needs: the row is read again */
-  uint8_t group;     /* GROUP BY's column + 1 */
-  uint8_t batched;   /* rows or groups go through the batch */
-  uint8_t ordered;   /* ORDER BY's order is that of the path */
-  uint8_t cases;     /* of LIKE's pattern: ranges left */
+  uint16_t used;     /* columns that the result uses outside aggregates, a bit each */
+  uint16_t carried;  /* columns of the result that a record has in addition to its keys, a bit each */
+  uint8_t looked_up; /* 1: a record lacks a column that is needed, so the row is read again by its key */
+  uint8_t group;     /* column of GROUP BY + 1; 0: no GROUP BY */
+  uint8_t batched;   /* 1: the batch collects rows or groups */
+  uint8_t ordered;   /* 1: the access path has the order of ORDER BY */
+  uint8_t cases;     /* ranges of LIKE's pattern that are still to be read */
   uint8_t explain, tolerant /* IF (NOT) EXISTS */, descending, index_column;
-  uint8_t running, ended;
-  uint8_t own, decided, dirty; /* transaction */
+  uint8_t running, /* 1: the last step returned LUNAR_ROW */
+      ended;       /* 1: the access path has no more rows */
+  uint8_t own,     /* 1: the statement has begun its own transaction */
+      decided,     /* 1: the statement has tried to begin one */
+      dirty;       /* 1: the statement has changed something */
 };
 
 /* statement.c */
 /* Sets the statement's message, and returns the error. */
 int ln_sql_complain(struct lunar_statement* s, int error, enum ln_complaint complaint, const char* token, size_t bytes);
-/* Gives an error that has no message yet the text of its number, and returns it. */
+/* Sets the message to the text of the error's number if there is no message yet, and returns the error. */
 int ln_sql_failed(struct lunar_statement* s, int error);
-/* The table of s->name, exactly or but for case. */
+/* Opens the table s->name. If no table has exactly this name, ignores case and sets s->name to the name found.
+ * E_NO_TABLE: not found. */
 int ln_sql_open(struct lunar_statement* s, struct lunar_table* table);
-/* 1: it was prepared without an error. */
+/* Returns 1 if s was prepared without an error, 0 if not. */
 static inline int ln_sql_is_prepared(const struct lunar_statement* s) { return s && s->parameters; }
 
 /* lex.c */
-void ln_sql_next(struct ln_token* token, const char* end);                           /* the token behind this one */
-int ln_sql_same(const char* a, uint32_t a_bytes, const char* b, int exact);          /* b: with a final zero */
-uint32_t ln_sql_number(const char* text, uint32_t bytes, struct lunar_value* value); /* bytes that are the number */
+/* Moves on to the next token. */
+void ln_sql_next(struct ln_token* token, const char* end);
+/* Returns 1 if both texts are equal (exact: 0 ignores case), 0 if not. b ends with a zero byte. */
+int ln_sql_same(const char* a, uint32_t a_bytes, const char* b, int exact);
+/* Reads the number at the beginning of the text. Returns its length in bytes, 0 if there is no number. */
+uint32_t ln_sql_number(const char* text, uint32_t bytes, struct lunar_value* value);
 
-/* parse.c: fills the statement. tail: behind it. */
+/* parse.c: compiles the first statement of the text. Sets *tail to the text behind it, or to the place of the error.
+ * E_NOT_FOUND: the text has no statement. */
 int ln_sql_parse(struct lunar_statement* s, const char* sql, const char* end, const char** tail);
-/* Memory that stays; NULL: there is not so much. */
+/* Takes memory that belongs to the statement to its end, filled with zeros. Returns NULL if too little is left. */
 void* ln_sql_take(struct lunar_statement* s, size_t bytes);
 
 /* eval.c */
 int ln_sql_eval(struct lunar_statement* s, const struct ln_expr* e, struct lunar_value* value);
-int ln_sql_to_number(struct lunar_value* value); /* TEXT that is a number as a whole; 0: not a number */
-void ln_sql_to_text(struct lunar_value* value, char digits[LN_SQL_DECIMAL_BYTES]); /* an integer */
-void ln_sql_to_integer(struct lunar_value* value); /* a BOOLEAN, and a REAL without a fraction */
-int ln_sql_truth(const struct lunar_value* value); /* 1, 0; -1: NULL */
-int ln_sql_compare(const struct lunar_value* a, const struct lunar_value* b); /* NULL first, numbers, TEXT, BLOB */
-void ln_sql_convert(uint8_t type, struct lunar_value* value); /* a number, as a column of this type has it */
-/* Makes of the value what the column stores. E_INVALID: it cannot, and s complains. */
+/* Converts TEXT that is a number and spaces to this number and returns 1. Returns 0 for any other value. */
+int ln_sql_to_number(struct lunar_value* value);
+/* Converts an integer or BOOLEAN to TEXT, which lies in digits. */
+void ln_sql_to_text(struct lunar_value* value, char digits[LN_SQL_DECIMAL_BYTES]);
+void ln_sql_to_integer(struct lunar_value* value); /* converts a BOOLEAN, or a REAL without a fraction */
+int ln_sql_truth(const struct lunar_value* value); /* 1: true, 0: false, -1: NULL */
+int ln_sql_compare(const struct lunar_value* a, const struct lunar_value* b); /* order: NULL, numbers, TEXT, BLOB */
+void ln_sql_convert(uint8_t type, struct lunar_value* value); /* converts a number for a column of this type */
+/* Converts the value for the column. If the column cannot store it, sets the message and returns E_INVALID or
+ * E_TOO_LARGE. */
 int ln_sql_store_as(struct lunar_statement* s, uint8_t column, struct lunar_value* value);
 void ln_sql_accumulate_begin(const struct lunar_statement* s, struct lunar_value* sums);
 int ln_sql_accumulate(struct lunar_statement* s, struct lunar_value* sums);
 
 /* plan.c: chooses the access path. */
-void ln_sql_plan_records(struct lunar_statement* s); /* how wide they are */
-int ln_sql_plan(struct lunar_statement* s);          /* before each run: indexes come and go */
+void ln_sql_plan_records(struct lunar_statement* s); /* sets the layout of the sort records */
+/* Called before each run, because indexes may have been created or dropped. */
+int ln_sql_plan(struct lunar_statement* s);
 int ln_sql_rows_open(struct lunar_statement* s);
-int ln_sql_row_next(struct lunar_statement* s);            /* the next row that WHERE wants, in s->row; E_NOT_FOUND */
-int ln_sql_row_read(struct lunar_statement* s, int again); /* the next on the path, or that of the record given out */
-void ln_sql_explain(struct lunar_statement* s);            /* as text, in results[0] */
+/* Reads the next row for which WHERE is true into s->row. E_NOT_FOUND: no more rows. */
+int ln_sql_row_next(struct lunar_statement* s);
+/* Reads the next row of the path or, if again, the row of the record that ln_batch_given returns. */
+int ln_sql_row_read(struct lunar_statement* s, int again);
+void ln_sql_explain(struct lunar_statement* s); /* writes the access path as text to results[0] */
 
 /* sort.c */
 void ln_batch_begin(struct lunar_statement* s);
-void ln_batch_restart(struct lunar_statement* s); /* the last record given out is the bound */
+void ln_batch_restart(struct lunar_statement* s); /* keeps only the record taken last, as the bound of the next pass */
 int ln_batch_put(struct lunar_statement* s, const struct lunar_value* values);
-int ln_batch_accumulate(struct lunar_statement* s); /* the row, to its group */
-int ln_batch_give_way(struct lunar_statement* s);   /* 0: there is no room for a larger row */
-int ln_batch_take(struct lunar_statement* s);       /* returns the next record; 0: none */
-const struct lunar_value* ln_batch_given(const struct lunar_statement* s);
-uint8_t* ln_batch_room(const struct lunar_statement* s, size_t* bytes); /* for a row */
+int ln_batch_accumulate(struct lunar_statement* s); /* adds the row to its group */
+int ln_batch_give_way(struct lunar_statement* s);   /* makes room for a larger row; 0: impossible */
+int ln_batch_take(struct lunar_statement* s);       /* 1: moves on to the next record; 0: no more records */
+const struct lunar_value* ln_batch_given(const struct lunar_statement* s); /* returns the record taken last */
+uint8_t* ln_batch_room(const struct lunar_statement* s, size_t* bytes);    /* returns free memory for a row */
 
 #endif
 #endif

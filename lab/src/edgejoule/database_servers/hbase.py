@@ -47,6 +47,7 @@ log4j.appender.out.layout=org.apache.log4j.PatternLayout
 log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %-5p [%t] %c{1}: %m%n
 """
 _METRICS_PERIOD_S = 1
+_RESTART_OF_METRICS_S = 3.0  # HBase restarts them after regions open or close, which takes half a second
 _CAPACITY_PER_STRUCTURES = 1000  # an empty block cache counts its own structures, a 1,350th of its capacity
 _META_BYTES_MAX = 256 << 10  # of hbase:meta, in block cache and memstore
 _UNLOGGED = ("SKIP_WAL", "ASYNC_WAL")  # acknowledged before the log has the write
@@ -319,14 +320,17 @@ class HBase(DatabaseServer):
         return [item for n in range(max(1, self._count)) for item in self._region_server(n, "Regions").items()]
 
     def _bean(self, port: int, name: str) -> Mapping[str, Any]:
-        try:
-            beans = json.loads(self._page(port, f"/jmx?qry={name}"))["beans"]
-        except (ValueError, KeyError) as error:
-            raise NotReadyError(f"port {port}: no answer about {name}") from error
-        if not beans:
-            raise NotReadyError(f"port {port}: nothing about {name} yet")
-        bean: Mapping[str, Any] = beans[0]
-        return bean
+        end = time.monotonic() + _RESTART_OF_METRICS_S
+        while True:
+            try:
+                beans: list[Mapping[str, Any]] = json.loads(self._page(port, f"/jmx?qry={name}"))["beans"]
+            except (ValueError, KeyError) as error:
+                raise NotReadyError(f"port {port}: no answer about {name}") from error
+            if beans:
+                return beans[0]
+            if time.monotonic() > end:
+                raise NotReadyError(f"port {port}: nothing about {name} yet")
+            time.sleep(0.1)
 
     def _page(self, port: int, path: str) -> str:
         try:
