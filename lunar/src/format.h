@@ -1,4 +1,4 @@
-/* Every stored layout. docs/FORMAT.md says what the fields mean.
+/* The layout of everything that is stored. docs/FORMAT.md explains the fields.
  *
  * Stored numbers are little-endian. A *page* is one sector with a checksum in its first four bytes. A block reference
  * (ref) is the block's first sector.
@@ -11,7 +11,7 @@
 
 #define LN_NONE 0xffffffffu
 
-/* Pages: u32 checksum of the rest, u8 kind, then what the kind has. */
+/* The header of a page: u32 checksum of the rest, u8 kind. Behind it are the fields of this kind. */
 enum ln_kind {
   LN_DATA = 0,
   LN_MAP = 1,
@@ -51,7 +51,7 @@ enum {
 #define LN_MAGIC 0x524e554cu /* "LUNR" */
 #define LN_VERSION LUNAR_FORMAT_VERSION
 
-/* A group: what happens together. */
+/* The header of a group. Recovery uses a group as a whole or not at all. */
 enum {
   LN_GROUP_MAGIC = 0,
   LN_GROUP_KIND = 2,
@@ -69,19 +69,21 @@ enum {
 #define LN_GROUP 0x4c47u
 enum ln_group { LN_RECORDS = 1, LN_IMAGES = 2, LN_CHECKPOINT = 3, LN_BEFORE = 4 };
 enum {
-  LN_PART = 1,     /* the operation or transaction goes on in the next group */
-  LN_UNLOGGED = 2, /* of a checkpoint: mode none goes on from here */
-  LN_UNMOUNTED = 4 /* of a checkpoint: an unmount wrote it, and it has no images */
+  LN_PART = 1,     /* the operation or transaction continues in the next group */
+  LN_UNLOGGED = 2, /* a checkpoint of mode none: the changes after it are not in the log */
+  LN_UNMOUNTED = 4 /* a checkpoint of an unmount, without images */
 };
-/* The body of IMAGES and BEFORE: an entry (u32 sector, u32 checksum of the image) per image, padded to the sector; then
- * the images. BEFORE's extra is the log sector of the BEFORE group before it, LN_NONE for the first since a checkpoint.
- * The body of CHECKPOINT: u32 epoch of what follows, u32 checkpoints so far, u32 free chunks, then the open extents
- * (u32 block, u32 sector, u16 table, u16 sectors of the block). */
+/* The body of IMAGES and BEFORE: an entry (u32 sector, u32 checksum of the image) per image, padded to a sector; then
+ * the images. LN_GROUP_EXTRA of BEFORE is the log sector of the previous BEFORE group, LN_NONE if there is none since
+ * the checkpoint.
+ *
+ * The body of CHECKPOINT: u32 epoch of the groups that follow, u32 checkpoints so far, u32 free chunks, then the open
+ * extents (u32 block, u32 next sector, u16 table, u16 sectors of the block). */
 enum { LN_IMAGES_MAX = 8, LN_CHECKPOINT_BODY = 12 + 12 * LUNAR_EXTENTS };
 
-/* A record: u8 type, u8 allocated blocks, u16 table, u32 ref, u16 slot, u16 position, u32 bytes of what follows the
- * allocated refs; then the refs (LN_NONE: the operation went on without a block that it could not get), then the
- * content, padded to 4 bytes. */
+/* A record: u8 type, u8 number of allocated blocks, u16 table, u32 ref, u16 slot, u16 position, u32 bytes of the
+ * content; then the refs of the allocated blocks; then the content, padded to 4 bytes. A ref is LN_NONE if there was no
+ * room for this block and the operation continued without it. */
 enum {
   LN_RECORD_TYPE = 0,
   LN_RECORD_ALLOCATED = 1,
@@ -103,12 +105,12 @@ enum ln_record {
   LN_EXTEND = 8,
   LN_MOVE = 9,
   LN_MOVE_PUT = 10,
-  LN_PATCH_INDEXED = 11, /* of a column with a secondary index */
+  LN_PATCH_INDEXED = 11, /* a PATCH of a column that has a secondary index */
   LN_TRUNCATE = 12
 };
 
-/* Allocation map: 8 bytes of page header, then an entry per chunk: u8 class (0xff: free), u8 blocks in use, u16
- * stamp: 1 + the checkpoints so far modulo 65535, when a block was freed here last, 16 bytes of bitmap. */
+/* Allocation map: 8 bytes of page header, then an entry per chunk: u8 class (0xff: free), u8 blocks in use, u16 stamp,
+ * 16 bytes of bitmap. The stamp is set when a block of the chunk is freed: 1 + the checkpoints so far modulo 65535. */
 enum {
   LN_MAP_HEADER = 8,
   LN_MAP_ENTRY = 20,
@@ -122,7 +124,7 @@ enum {
 /* ROOT_ZONE: 8 bytes of page header, then an entry per table number: 24 bytes of name (all zero: free). */
 enum { LN_ROOT_HEADER = 8, LN_ROOT_ENTRY = LUNAR_NAME_MAX + 1 };
 
-/* META_ZONE, two pages per table. */
+/* META_ZONE: two pages per table number, first the metadata (these fields), then the schema. */
 enum {
   LN_META_INDEX = 5,
   LN_META_KEY = 6,
@@ -131,29 +133,32 @@ enum {
   LN_META_FIRST = 16,
   LN_META_LAST = 20,
   LN_META_SECTORS = 24,
-  LN_META_LISTS = 28, /* of blocks with dead bytes, by the quarters of the block that are dead */
+  LN_META_LISTS = 28, /* lists of blocks with dead bytes: list n has those with n dead quarters */
   LN_META_SERIAL = 44,
   LN_META_RING_LIMIT = 48,
-  LN_META_RING = 56,    /* and LN_INDEXED, LN_SUMMED */
-  LN_META_LATER = 57,   /* not 0: rows or entries have what a later version added; this one refuses the table */
-  LN_META_DEAD = 60,    /* in all blocks, in units of 4 bytes */
+  LN_META_RING = 56,    /* kind of ring, with LN_INDEXED, LN_SUMMED and LN_MENDED */
+  LN_META_LATER = 57,   /* not 0: rows or entries use features of a later version; this one refuses the table */
+  LN_META_DEAD = 60,    /* dead bytes of all blocks, in units of 4 */
   LN_META_BUCKETS = 68, /* hash index */
-  LN_META_SPLIT = 72,   /* the page up to which the last bucket has been split; LN_NONE: wholly */
+  LN_META_SPLIT = 72,   /* the last page that a split has handled; LN_NONE: no bucket is being split */
   LN_META_SEGMENTS = 76,
   LN_SEGMENTS = 28,
   LN_META_CREATION = LN_META_SEGMENTS + 4 * LN_SEGMENTS, /* distinguishes tables that had the same number; 0: dropped */
   LN_META_INDEXES = LN_META_CREATION + 4,                /* secondary indexes: number + 1 of each, 0: no more */
   LN_META_END = LN_META_INDEXES + 2 * LUNAR_INDEXES_MAX,
-  LN_META_TABLE = 20,     /* of a secondary index, which has no columns and no blocks: the table's number */
-  LN_META_TREE_ROOT = 68, /* tree index: refs of one page each */
+  LN_META_TABLE = 20,     /* number of the table; only in the metadata of a secondary index, which has no blocks */
+  LN_META_TREE_ROOT = 68, /* tree index: ref of the root page */
   LN_META_TREE_HEIGHT = 72
 };
 enum { LN_LISTS = 4 };
-enum { LN_OPEN_SECTORS = 8 }; /* in the slot of OPEN and EXTEND: from this bit on the block's sectors */
-/* The table has secondary indexes; its rows have checksums. A build without the module does not open such a table. */
-enum { LN_INDEXED = 0x80, LN_SUMMED = 0x40 };
-enum { LN_MENDED = 0x20 }; /* a repair of the table has begun; in LN_META_RING, too */
-enum { LN_ROW_SUM = 4 };   /* behind the row, and part of its bytes */
+enum { LN_OPEN_SECTORS = 8 }; /* in the slot of OPEN and EXTEND records, the block's sectors begin at this bit */
+/* Flags in LN_META_RING. A build without the module does not open a table with LN_INDEXED or LN_SUMMED. */
+enum {
+  LN_INDEXED = 0x80, /* the table has secondary indexes */
+  LN_SUMMED = 0x40   /* the rows of the table have checksums */
+};
+enum { LN_MENDED = 0x20 }; /* the table is damaged, or its repair has begun */
+enum { LN_ROW_SUM = 4 };   /* bytes of the checksum behind a row, which the row's bytes include */
 enum { LN_SCHEMA_COLUMNS = 8, LN_SCHEMA_COLUMN = LUNAR_NAME_MAX + 3 };
 
 /* Data block: header page with the first slots, further slot pages, then rows. */
@@ -167,18 +172,18 @@ enum {
   LN_BLOCK_NEXT = 16,
   LN_BLOCK_PREVIOUS = 20,
   LN_BLOCK_FREE = 24,
-  LN_BLOCK_FROM = 26, /* of a ring table: the first slot that may be in use; of others: that may be free */
+  LN_BLOCK_FROM = 26, /* first slot that may be in use (ring table) or free (other tables) */
   LN_BLOCK_REUSE = 28,
   LN_BLOCK_SERIAL = 32,
   LN_BLOCK_STAMP = 36,
-  LN_BLOCK_DEAD = 38, /* bytes of rooms that no row has, in units of 4; a ring table does not count them */
+  LN_BLOCK_DEAD = 38, /* dead bytes, in units of 4; always 0 in a ring table */
   LN_BLOCK_REUSE_BACK = 40,
   LN_BLOCK_HEADER = 44,
   LN_SLOT_PAGE_HEADER = 8,
-  LN_NO_TABLE = 0xffff, /* of a block whose header a repair makes anew */
+  LN_NO_TABLE = 0xffff, /* in LN_BLOCK_TABLE: a repair is writing this header anew */
   LN_SLOT_FREE = 0x8000
 };
-/* A row: u16 bytes, u16 room in units of 4 bytes (this header not counted), then the row. */
+/* A row: u16 bytes, u16 room (in units of 4 bytes, without this header), then the row. */
 enum { LN_ROW_HEADER = 4 };
 
 /* Bucket: page header, u8 0, u16 entries, u32 sector of the overflow page; entries: u64 key, u32 ref, u16 slot, u16 0.
@@ -186,9 +191,9 @@ enum { LN_ROW_HEADER = 4 };
 enum { LN_BUCKET_COUNT = 6, LN_BUCKET_OVERFLOW = 8, LN_BUCKET_HEADER = 12, LN_ENTRY = 16 };
 
 /* Tree page: page header, u8 level (0: leaf), u16 entries, u16 end of the entries, u8 bytes of the prefix, u8 bytes of
- * what an entry leads to; the prefix, with which all keys of the page begin; entries in the order of their keys: u8
- * bytes of the rest of the key, that rest, u32 ref; in a leaf also u16 slot. An inner entry leads to keys of at least
- * its own; the first one has no key. */
+ * the payload; the prefix, with which all keys of the page begin; the entries in the order of their keys. An entry: u8
+ * bytes of the key without the prefix, the key without the prefix, the payload (u32 ref and, in a leaf, u16 slot). The
+ * key of an entry of an inner page is a lower bound of the keys below it. The first one has no key. */
 enum {
   LN_TREE_LEVEL = 5,
   LN_TREE_COUNT = 6,
@@ -199,7 +204,8 @@ enum {
   LN_TREE_HEIGHT_MAX = 16
 };
 
-/* Each field begins where the one before it ends, or at the next multiple of its own size. Volumes use this layout. */
+/* The layout must not change, because volumes have it. Each field begins where the one before it ends, or at the next
+ * multiple of its own size. */
 #define LN_FOLLOWS(field, before, bytes) _Static_assert((field) == (before) + (bytes), #field " follows " #before)
 LN_FOLLOWS(LN_SUPER_VERSION, LN_SUPER_MAGIC, 4);
 LN_FOLLOWS(LN_SUPER_SECTOR_SHIFT, LN_SUPER_VERSION, 2);
@@ -310,7 +316,7 @@ _Static_assert(LN_TREE_HEADER == 12, "where a tree page's entries begin");
 _Static_assert(LN_TREE_HEADER + 3 * (1 + LUNAR_TREE_KEY_MAX + 6) <= 512,
                "a page that is split has entries on both sides");
 
-/* Values whose order other files compare. */
+/* Other files depend on the order of these values. */
 _Static_assert(LN_DATA == 0 && LN_BLOCK == 5 && LN_BUCKET == 6 && LN_TREE == 7,
                "kinds from LN_BLOCK on lie in blocks, those from LN_BUCKET on belong to an index");
 _Static_assert(LUNAR_NULL == 0 && LUNAR_INT8 == 1 && LUNAR_INT64 == 4 && LUNAR_REAL == 5 && LUNAR_BOOLEAN == 6 &&
@@ -319,7 +325,7 @@ _Static_assert(LUNAR_NULL == 0 && LUNAR_INT8 == 1 && LUNAR_INT64 == 4 && LUNAR_R
 _Static_assert(LUNAR_MODE_NONE == 1 && LUNAR_MODE_DISORDER == 2 && LUNAR_MODE_METADATA == 3 && LUNAR_MODE_FULL == 5,
                "each mode keeps more than the one before");
 
-/* Fields of pages and headers: each lies at a multiple of its size, u64 at one of 4. */
+/* Read or write a field of a page or header. It lies at a multiple of its size, a u64 at a multiple of 4. */
 #if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 static inline uint16_t ln_get16(const uint8_t* p) {
   uint16_t v;
@@ -360,7 +366,7 @@ static inline void ln_put64(uint8_t* p, uint64_t v) {
   ln_put32(p + 4, (uint32_t)(v >> 32));
 }
 
-/* Anywhere. */
+/* The same at any address. */
 static inline uint16_t ln_load16(const uint8_t* p) { return (uint16_t)(p[0] | p[1] << 8); }
 static inline uint32_t ln_load32(const uint8_t* p) { return ln_load16(p) | (uint32_t)ln_load16(p + 2) << 16; }
 static inline void ln_store16(uint8_t* p, uint32_t v) {
@@ -372,7 +378,7 @@ static inline void ln_store32(uint8_t* p, uint32_t v) {
   ln_store16(p + 2, v >> 16);
 }
 
-/* Some fields, in a function's own memory. */
+/* Declares a local array of fields, aligned for ln_get32 and ln_get64. */
 #define LN_FIELDS(name, bytes) _Alignas(4) uint8_t name[bytes]
 
 #endif

@@ -3,43 +3,43 @@
 #define LUNAR_MODULES_H
 
 #ifndef LUNAR_WITH_BUFFER
-#define LUNAR_WITH_BUFFER 1 /* buffer.c: many frames in a hash table; without it a linear search of few */
+#define LUNAR_WITH_BUFFER 1 /* buffer.c: a hash table for many frames; without it, a linear search of few */
 #endif
 #ifndef LUNAR_WITH_PREFETCH
-#define LUNAR_WITH_PREFETCH 1 /* prefetch.c: sequential reads ahead, in a window that adapts */
+#define LUNAR_WITH_PREFETCH 1 /* prefetch.c: reads ahead of consecutive requests, in a window that adapts */
 #endif
 #ifndef LUNAR_WITH_TREE
-#define LUNAR_WITH_TREE 1 /* tree.c: primary indexes in the order of the keys */
+#define LUNAR_WITH_TREE 1 /* tree.c: indexes in the order of their keys */
 #endif
 #ifndef LUNAR_WITH_CURSOR
 #define LUNAR_WITH_CURSOR 1 /* cursor.c: scans and ranges */
 #endif
 #ifndef LUNAR_WITH_RING
-#define LUNAR_WITH_RING 1 /* ring.c: tables that forget their oldest rows */
+#define LUNAR_WITH_RING 1 /* ring.c: tables that remove their oldest rows */
 #endif
 #ifndef LUNAR_WITH_SECONDARY
 #define LUNAR_WITH_SECONDARY 1 /* secondary.c: indexes on further columns */
 #endif
 #ifndef LUNAR_WITH_CACHE
-#define LUNAR_WITH_CACHE 1 /* cache.c: rows that were read by their keys, in separate RAM */
+#define LUNAR_WITH_CACHE 1 /* cache.c: a cache, in separate RAM, of rows that were read by their keys */
 #endif
 #ifndef LUNAR_WITH_CARDS
-#define LUNAR_WITH_CARDS 1 /* a card that was changed without a mount is found before anything is written to it */
+#define LUNAR_WITH_CARDS 1 /* detects that another card was inserted, before anything is written to it */
 #endif
 #ifndef LUNAR_WITH_CHECKSUM
 #define LUNAR_WITH_CHECKSUM 1 /* tables whose rows have a checksum */
 #endif
 #ifndef LUNAR_WITH_TRUNCATE
-#define LUNAR_WITH_TRUNCATE 1 /* all rows of a table go at once */
+#define LUNAR_WITH_TRUNCATE 1 /* lunar_truncate: removes all rows of a table */
 #endif
 #ifndef LUNAR_WITH_COMPACT
-#define LUNAR_WITH_COMPACT 1 /* of reclaim.c: space of deleted rows comes back in idle time, too */
+#define LUNAR_WITH_COMPACT 1 /* lunar_compact (reclaim.c): reclaims the space of deleted rows in idle time */
 #endif
 #ifndef LUNAR_WITH_CHECK
-#define LUNAR_WITH_CHECK 1 /* check.c: the whole volume verified */
+#define LUNAR_WITH_CHECK 1 /* check.c: verifies the whole volume */
 #endif
 #ifndef LUNAR_WITH_REPAIR
-#define LUNAR_WITH_REPAIR LUNAR_WITH_SECONDARY /* repair.c: a damaged table goes on without what is lost */
+#define LUNAR_WITH_REPAIR LUNAR_WITH_SECONDARY /* repair.c: makes a damaged table usable without what is lost */
 #endif
 #if LUNAR_WITH_REPAIR && !LUNAR_WITH_SECONDARY
 #error "LUNAR_WITH_REPAIR needs LUNAR_WITH_SECONDARY"
@@ -57,10 +57,10 @@
 #error "LUNAR_WITH_SQL needs LUNAR_WITH_CURSOR"
 #endif
 
-/* Assertions: for mistakes in lunar or in the arguments of a call. A damaged device is LUNAR_E_CORRUPT instead.
- * -DLUNAR_DEBUG=1 turns them on; without it they leave nothing in the program. A failed one calls
- * LUNAR_ASSERT_FAILED(file, line, condition), which must not return. Without one of your own it prints a line to stderr
- * and aborts, or, without a hosted C library, traps. */
+/* Assertions detect mistakes in lunar or in the arguments of a call. On a damaged device, calls return LUNAR_E_CORRUPT
+ * instead. -DLUNAR_DEBUG=1 turns assertions on; otherwise they take no space in the program. A failed assertion calls
+ * LUNAR_ASSERT_FAILED(file, line, condition), which you may define and which must not return. The default prints a line
+ * to stderr and aborts or, without a hosted C library, executes a trap. */
 #ifndef LUNAR_DEBUG
 #define LUNAR_DEBUG 0
 #endif
@@ -74,7 +74,7 @@
 #define LUNAR_ASSERT_FAILED(file, line, condition) __builtin_trap()
 #endif
 #endif
-#ifdef __FILE_NAME__ /* without the folder of the build */
+#ifdef __FILE_NAME__ /* the name without folders */
 #define LN_FILE __FILE_NAME__
 #else
 #define LN_FILE __FILE__

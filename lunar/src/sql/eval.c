@@ -8,8 +8,8 @@ static double real_of(const struct lunar_value* v) {
   return v->type == LUNAR_REAL ? v->as.real : (double)v->as.integer;
 }
 
-/* Returns 0 if r is no NaN, else 1 or -1, its sign. As in an index, a NaN lies beyond the infinity of its sign. No
- * operator results in a NaN, and lunar_bind replaces it by NULL, but lunar_insert can store it. */
+/* Returns the sign of a NaN (1 or -1), or 0 if r is no NaN. As in an index, a NaN lies beyond the infinity of its
+ * sign. No operator results in a NaN, and lunar_bind replaces it by NULL, but lunar_insert can store it. */
 static int nan_side(double r) {
   if (r == r) return 0;
   return __builtin_signbit(r) ? -1 : 1;

@@ -1,4 +1,4 @@
-/* Splits a text into tokens. */
+/* Splits the text of a statement into tokens. */
 #include "sql.h"
 
 #if LUNAR_WITH_SQL
@@ -50,8 +50,7 @@ static const char* quoted(const char* p, const char* end) {
   return NULL;
 }
 
-/* Returns the place behind space and comments. As in SQLite, a comment without an end extends to the end of the text.
- */
+/* Returns the place behind space and comments. A comment that is not closed extends to the end, as in SQLite. */
 static const char* skipped(const char* p, const char* end) {
   for (;;) {
     p = behind(p, end, SPACE);
@@ -139,7 +138,7 @@ static double scaled(uint64_t digits, int32_t scale) {
   }
   number = (double)digits;
   for (; exponent > 0; exponent--) number *= 2;
-  for (; exponent < -1000; exponent++) power /= 2; /* below 2^-1022, only the last line rounds */
+  for (; exponent < -1000; exponent++) power /= 2; /* a result below 2^-1022 loses bits only in the last line */
   for (; exponent < 0; exponent++) number /= 2;
   return number * power;
 }

@@ -553,7 +553,7 @@ static void insert(struct parser* p) {
   } while (accept(p, ','));
 }
 
-/* Of UPDATE and DELETE. */
+/* For UPDATE and DELETE. */
 static void where_and_limit(struct parser* p) {
   where(p);
   if (accept(p, LN_K_LIMIT)) p->s->limit = constant(p);

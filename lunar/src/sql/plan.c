@@ -1,20 +1,21 @@
-/* The access path of a statement. Only ln_sql_plan chooses it: docs/SQL.md, "Access paths". */
+/* Chooses the access path of a statement and reads its rows. Only ln_sql_plan chooses: docs/SQL.md, "Access paths". */
 #include "sql.h"
 
 #if LUNAR_WITH_SQL
 
 static int is_column(const struct ln_expr* e, uint8_t column) { return e->op == LN_X_COLUMN && e->number == column; }
 
-/* Of a constant, or of the first in a list. */
+/* Returns the value of a constant, or of the first constant in a list. */
 static const struct lunar_value* constant(const struct lunar_statement* s, const struct ln_expr* e) {
   if (e->op == LN_X_LINK) e = e->left;
   LUNAR_ASSERT(ln_sql_is_constant(e) && (e->op == LN_X_VALUE || e->number <= s->parameter_count));
   return e->op == LN_X_VALUE ? &e->value : &s->parameters[e->number - 1];
 }
 
-/* LIKE ignores case, an index does not. So there is one range for each case of the pattern's first letters; within it
- * the other letters range from upper to lower case. Stores the bounds of one range in bound_bytes. Returns their
- * length, 0 if the pattern begins with a wildcard. */
+/* LIKE ignores case, an index does not. So there is one range for each combination of cases of the pattern's first two
+ * letters. Within a range, the other letters go from upper to lower case. Stores the bounds of one range in
+ * bound_bytes, and the number of ranges in *ranges. Returns the length of the bounds, 0 if the pattern begins with a
+ * wildcard or is no TEXT. */
 static uint32_t like_range(struct lunar_statement* s, const struct lunar_value* pattern, uint32_t range,
                            uint8_t* ranges) {
   LUNAR_ASSERT(ranges);
@@ -33,11 +34,11 @@ static uint32_t like_range(struct lunar_statement* s, const struct lunar_value* 
     s->bound_bytes[1][n] = (char)low;
   }
   *ranges = (uint8_t)(1u << letters);
-  if (n) s->bound_bytes[1][n - 1]++; /* behind all that begin so */
+  if (n) s->bound_bytes[1][n - 1]++; /* the upper bound lies behind all texts of the range */
   return n;
 }
 
-/* Whether an index may find the rows for which it is true: a comparison of its left with its right. */
+/* Returns 1 if e is a comparison of its left with its right by which an index can find rows, 0 if not. */
 static int finds_rows(const struct ln_expr* e) {
   switch ((enum ln_op)e->op) {
     case LN_X_EQ:
@@ -66,7 +67,7 @@ static int finds_rows(const struct ln_expr* e) {
   return 0;
 }
 
-/* What the terms of WHERE that must all be true say about the column. */
+/* Sets the constants of a path to those with which WHERE compares the column, in terms that must all be true. */
 static void bounds(struct lunar_statement* s, const struct ln_expr* e, struct ln_path* path) {
   const struct ln_expr* value = e->right;
   LUNAR_ASSERT(path->column < s->table.column_count);
@@ -101,8 +102,9 @@ static void bounds(struct lunar_statement* s, const struct ln_expr* e, struct ln
   }
 }
 
-/* The values of a sort record: the sort keys, the primary key, and the numbers that the result needs. For TEXT and
- * BLOB the row is read again. */
+/* A sort record has the sort keys, the primary key, and the numbers that the result needs. If the result needs TEXT or
+ * BLOB, the record has only the keys, and the row is read again. The record of a group has the column of GROUP BY and
+ * the aggregates. */
 void ln_sql_plan_records(struct lunar_statement* s) {
   LUNAR_ASSERT(s->kind <= LN_S_DELETE);
   if (s->aggregate_count || s->group) {
@@ -127,7 +129,7 @@ void ln_sql_plan_records(struct lunar_statement* s) {
   }
 }
 
-/* 0: nothing is known of the rows; 1: their order; 2: a range; 3: some values; 4: one value. */
+/* Returns the rank of a path: 4 for one value, 3 for several values, 2 for a range, 1 for an order, 0 for every row. */
 static int rank_of(const struct ln_path* path, int range, int ordered) {
   if (path->values) return 3 + ln_sql_is_constant(path->values);
   return range ? 2 : ordered;
@@ -138,8 +140,9 @@ static enum ln_access access_of(const struct ln_path* path, int range, int prima
   return range ? LN_A_RANGE : LN_A_SCAN;
 }
 
-/* Takes this path if it is a better one: a value of the key, of an index, a range of the key, of an index, ORDER BY's
- * order from an index. What a value or a range has of the table is not known. An index without a name is the key's. */
+/* Chooses the path by this index if its rank is higher than that of the best path so far. Of two paths with the same
+ * rank_of, the one by the primary index, whose name is empty, has the higher rank. How many rows a value or a range has
+ * is not known. */
 static void consider(struct lunar_statement* s, const struct lunar_index_info* index, uint8_t* best) {
   LUNAR_ASSERT(index->column < s->table.column_count);
   const int tree = index->kind == LUNAR_INDEX_TREE, primary = !index->name[0];
@@ -147,14 +150,14 @@ static void consider(struct lunar_statement* s, const struct lunar_index_info* i
   const struct ln_expr* first = s->group || s->aggregate_count || !s->order ? NULL : s->order->left;
   struct ln_path path = {.column = column};
   if (s->where) bounds(s, s->where, &path);
-  const int number = s->table.types[column] < LUNAR_TEXT; /* what an index has of a text may be its beginning */
+  const int number = s->table.types[column] < LUNAR_TEXT; /* of a text, the index may have only the beginning */
   const int one = path.values && ln_sql_is_constant(path.values);
   const int range = !path.values && tree && (path.from || path.to);
   int ordered = first && tree && !path.values && !path.like && is_column(first, column) &&
                 (primary || (number && s->order_count == 1));
   const uint8_t rank = (uint8_t)(2 * rank_of(&path, range, ordered) + primary);
   if (rank <= *best) return;
-  /* Rows with the same value come in the order of the key, where it is a number. */
+  /* A tree returns rows with the same value in the order of the primary key if that is a number. */
   if (tree && one && first && s->table.types[s->table.key] < LUNAR_TEXT) ordered = is_column(first, s->table.key);
   *best = rank;
   s->access = (uint8_t)access_of(&path, range, primary);
@@ -181,7 +184,8 @@ int ln_sql_plan(struct lunar_statement* s) {
   if (error && error != LUNAR_E_NOT_FOUND) return error;
 #endif
   s->descending = s->ordered && s->order->number;
-  /* An update may move a row to where the scan has not been. A tree's cursor knows it by its key. */
+  /* An update may move a row to a place that the scan has yet to read, and the row would be updated twice. A cursor in
+   * the order of the primary key is not affected. */
   int moves = 0;
   if (s->kind == LN_S_UPDATE)
     for (const struct ln_expr* l = s->rows; l; l = l->right)
@@ -192,20 +196,20 @@ int ln_sql_plan(struct lunar_statement* s) {
   return 0;
 }
 
-/* The constant as the type of the path's column, if it can be equal to a value of that. text: where an integer becomes
- * TEXT. */
+/* Converts a constant to the type of the path's column, if a value of this type can be equal to it. text: memory for
+ * an integer that becomes TEXT. */
 static void column_value(const struct lunar_statement* s, const struct ln_expr* e, struct lunar_value* v, char* text) {
   LUNAR_ASSERT(s->path.column < s->table.column_count);
   const uint8_t type = s->table.types[s->path.column];
   *v = *constant(s, e);
   if (type == LUNAR_TEXT) ln_sql_to_text(v, text);
   if (type < LUNAR_TEXT) ln_sql_to_number(v);
-  /* Stored as an integer this REAL is refused, as SQLite does; it equals the least integer all the same. */
+  /* This REAL cannot be stored as an integer, as in SQLite. Yet a comparison finds it equal to the least integer. */
   if (type <= LUNAR_INT64 && v->type == LUNAR_REAL && v->as.real == -9223372036854775808.0) {
     v->type = LUNAR_INT64;
     v->as.integer = INT64_MIN;
   }
-  ln_sql_convert(type, v); /* the nearest REAL */
+  ln_sql_convert(type, v); /* a REAL column: the nearest REAL */
 }
 
 static int cursor_open(struct lunar_statement* s, const struct lunar_value* from, const struct lunar_value* to) {
@@ -216,10 +220,11 @@ static int cursor_open(struct lunar_statement* s, const struct lunar_value* from
   return lunar_cursor_open(&s->cursor, &s->table, from, to, s->descending);
 }
 
-/* No row has a value that its column cannot have. */
+/* Returns 1 if the error means that the column cannot have the value, so that no row has it; 0 if not. */
 static int no_row(int error) { return error == LUNAR_E_INVALID || error == LUNAR_E_TOO_LARGE; }
 
-/* To the rows of the next value of = or IN, or of LIKE's next range; there may be none. */
+/* Goes to the rows of the next value of =, IS or IN, or of the next range of LIKE. Sets s->ended if there is no next
+ * one. */
 static int advance(struct lunar_statement* s) {
   struct lunar_value v, other;
   if (s->cases) {
@@ -240,7 +245,7 @@ static int advance(struct lunar_statement* s) {
       column_value(s, before, &other, s->bound_bytes[1]);
       if (ln_sql_compare(&v, &other) == 0) break;
     }
-    if (before != here) continue; /* these were there */
+    if (before != here) continue; /* the same value again: its rows were read */
     const int error = s->index[0] ? cursor_open(s, &v, &v) : 0;
     if (!s->index[0]) s->cursor.from = v;
     if (!no_row(error)) return error;
@@ -249,7 +254,8 @@ static int advance(struct lunar_statement* s) {
   return 0;
 }
 
-/* A bound that the cursor cannot have is left out: WHERE tests the additional rows. */
+/* Goes to the first row of the path. Leaves out a bound that the cursor does not accept: WHERE tests the additional
+ * rows. */
 int ln_sql_rows_open(struct lunar_statement* s) {
   struct lunar_value values[2];
   const struct lunar_value* bounds[2] = {NULL, NULL};
@@ -271,14 +277,14 @@ int ln_sql_rows_open(struct lunar_statement* s) {
   }
 }
 
-/* Whether the path uses lookups by key. */
+/* Returns 1 if the path reads each row by its primary key, 0 if not. */
 static int by_key(const struct lunar_statement* s) { return s->path.values && !s->index[0]; }
 
 int ln_sql_row_read(struct lunar_statement* s, int again) {
   for (;;) {
     size_t bytes;
     const struct lunar_value* key = by_key(s) ? &s->cursor.from : NULL;
-    if (again) key = ln_batch_given(s) + s->order_count; /* moves as others go */
+    if (again) key = ln_batch_given(s) + s->order_count; /* ln_batch_give_way may have moved it */
     uint8_t* row = ln_batch_room(s, &bytes);
     const int error =
         key ? lunar_get(&s->table, key, row, bytes, s->row) : lunar_cursor_next(&s->cursor, row, bytes, s->row);
@@ -312,7 +318,7 @@ static void say(struct lunar_statement* s, const char* text) {
   line->bytes += (uint32_t)bytes;
 }
 
-/* The access path as text. */
+/* Returns the access path as text. */
 static const char* path_text(const struct lunar_statement* s) {
   switch ((enum ln_access)s->access) {
     case LN_A_SCAN:
@@ -329,7 +335,7 @@ static const char* path_text(const struct lunar_statement* s) {
   return ln_sql_is_constant(s->path.values) ? LN_WORDS(": one value of ") : LN_WORDS(": some values of ");
 }
 
-/* What the batch is for. */
+/* Returns the purpose of the batch as text. */
 static const char* batch_text(const struct lunar_statement* s) {
   if (s->kind != LN_S_SELECT) return LN_WORDS("; keys collected before a change");
   if (s->group) return LN_WORDS("; grouped");

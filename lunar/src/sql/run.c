@@ -1,4 +1,4 @@
-/* Steps: what each kind of statement does. */
+/* lunar_step: runs each kind of statement. */
 #include "sql.h"
 
 #if LUNAR_WITH_SQL
@@ -24,11 +24,11 @@ static int rows_begin(struct lunar_statement* s) {
   s->batch.most = UINT32_MAX;
   if (!s->group && s->left < UINT32_MAX / 2 && s->skip < UINT32_MAX / 2) s->batch.most = (uint32_t)(s->left + s->skip);
   ln_batch_begin(s);
-  s->batch.full = s->batched; /* nothing was read yet */
+  s->batch.full = s->batched; /* the first pass is still to come */
   return s->batched ? 0 : ln_sql_rows_open(s);
 }
 
-/* A record's values into or out of the row. */
+/* Copies the values of a record to the row or, if from is NULL, the values of the row to the record in s->keys. */
 static int record(struct lunar_statement* s, const struct lunar_value* from) {
   LUNAR_ASSERT(s->keys && s->row);
   uint32_t i = 0;
@@ -48,7 +48,7 @@ static int record(struct lunar_statement* s, const struct lunar_value* from) {
   return 0;
 }
 
-/* One pass over the table. */
+/* Fills the batch in one pass over the table. */
 static int fill(struct lunar_statement* s) {
   int error = 0;
   const int groups = s->kind == LN_S_SELECT && (s->group || s->aggregate_count);
@@ -74,7 +74,7 @@ static int fill(struct lunar_statement* s) {
     if (!error) error = ln_batch_put(s, s->keys);
   }
   if (error != LUNAR_E_NOT_FOUND) return error;
-  if (s->batch.full && s->batch.count == s->batch.bounded) return LUNAR_E_BUFFER; /* all made way for a large row */
+  if (s->batch.full && s->batch.count == s->batch.bounded) return LUNAR_E_BUFFER; /* all were dropped for a large row */
   if (groups && !s->group && s->batch.count == 0) {
     ln_sql_accumulate_begin(s, s->keys);
     return ln_batch_put(s, s->keys);
@@ -82,7 +82,7 @@ static int fill(struct lunar_statement* s) {
   return 0;
 }
 
-/* The next row, or group, in the wanted order. */
+/* Reads the next row or group in the order of the result. E_NOT_FOUND: no more rows. */
 static int row_next(struct lunar_statement* s) {
   if (!s->batched) return ln_sql_row_next(s);
   for (;;) {
@@ -117,7 +117,8 @@ static int select_step(struct lunar_statement* s) {
 
 /* --- changes --- */
 
-/* Before the first change: a statement of several has a transaction. */
+/* Called before each change. Before the first one, begins a transaction if the statement may make several changes and
+ * no transaction is open. Mode none has no transactions. */
 static int change(struct lunar_statement* s, int several) {
   if (s->decided || !several) return 0;
   const int error = lunar_begin(s->db);
@@ -138,12 +139,12 @@ static int change_end(struct lunar_statement* s, int error) {
   if (!s->own && !(s->dirty && s->db->state == LN_IN_TXN)) return error;
   s->changes = 0;
   if (!s->own) return lose(s->db, error);
-  if (s->db->state != LN_IN_TXN && s->db->state != LN_TXN_LOST) return error; /* it has ended */
+  if (s->db->state != LN_IN_TXN && s->db->state != LN_TXN_LOST) return error; /* the transaction has ended */
   const int failed = lunar_rollback(s->db);
   return failed ? failed : error;
 }
 
-/* The message has the key, unless it is a BLOB. */
+/* Sets the message of a duplicate key. The token is the key, or empty for a BLOB. */
 static int complain_of_key(struct lunar_statement* s) {
   struct lunar_value* key = &s->row[s->table.key];
   LUNAR_ASSERT(key->type != LUNAR_NULL);
@@ -216,7 +217,7 @@ static int update_or_delete(struct lunar_statement* s) {
 
 /* --- tables --- */
 
-/* For an error that is about the name in the statement. */
+/* Sets the message of an error about the name in the statement, and returns the error. */
 static int complain_of_name(struct lunar_statement* s, int error, enum ln_complaint complaint, const char* name) {
   ln_sql_complain(s, error, error == LUNAR_E_EXISTS ? LN_C_NAME_EXISTS : complaint, name, strlen(name));
   s->message.position = s->position;
@@ -241,7 +242,8 @@ static int drop_table(struct lunar_statement* s) {
 /* --- indexes --- */
 
 #if LUNAR_WITH_SECONDARY
-/* One of s->index's name, or with the letters of another case, which it has then. E_NO_TABLE: none. */
+/* Searches all tables for an index with the name s->index, ignoring case, and sets s->index to the name found.
+ * E_NO_TABLE: not found. */
 static int find_index(struct lunar_statement* s) {
   struct lunar_table table;
   struct lunar_index_info info;
@@ -290,7 +292,8 @@ static int create_or_drop_index(struct lunar_statement* s) {
   return complain_of_name(s, error, error == LUNAR_E_NO_TABLE && !creates ? LN_C_INDEX : LN_C_NONE, s->index);
 }
 
-/* The table may have been dropped, and created again, since the statement was prepared. */
+/* Compares the table with that of the prepared statement: it may have been dropped and created again since. Returns
+ * E_SCHEMA if it differs. */
 static int reopen_table(struct lunar_statement* s) {
   struct lunar_table now;
   const struct lunar_table* was = &s->table;
@@ -348,9 +351,9 @@ static int step(struct lunar_statement* s) {
 int lunar_step(struct lunar_statement* s) {
   if (!ln_sql_is_prepared(s)) return LUNAR_E_INVALID;
   int result = step(s);
-  /* The way back ended with a checkpoint: now the log has nothing else. */
+  /* The undo has ended with a checkpoint, so the log is empty now. */
   if (result == LUNAR_E_TXN_FULL && s->own && s->kind == LN_S_INSERT) result = step(s);
-  if (result == LUNAR_E_NO_TABLE && s->running && s->index[0]) result = LUNAR_E_SCHEMA; /* the index is gone */
+  if (result == LUNAR_E_NO_TABLE && s->running && s->index[0]) result = LUNAR_E_SCHEMA; /* the index was dropped */
   s->running = result == LUNAR_ROW;
   if (!s->running) lunar_cursor_close(&s->cursor);
   return ln_sql_failed(s, result);

@@ -1,9 +1,10 @@
-/* The order of rows, and groups, in little memory and without a write to the device.
+/* Sorts and groups rows in little memory, without writes to the device.
  *
- * The rest of the statement's memory holds records, each some values and their bytes, sorted by their keys. When
- * it is full, the last records make way and are left out, and so is everything behind those that stay. They are given
- * out, the last of them becomes the bound, and the table is read again for the records behind it; docs/adr/015 compares
- * it with a merge. The row that is read lies behind the records, so that a large one only takes their room.
+ * The rest of the statement's memory holds records, sorted by their keys. A record is an array of values with the bytes
+ * of TEXT and BLOB. If the memory is full, the last records are dropped, and the pass ignores all rows behind the
+ * remaining records. These are returned, the last of them becomes the bound, and another pass over the table reads the
+ * records behind it. docs/adr/015 compares this with a merge. The row that is read lies behind the records, so a large
+ * row only leaves less room for records.
  */
 #include "sql.h"
 
@@ -24,7 +25,7 @@ static size_t bytes_of(const struct lunar_statement* s, const struct lunar_value
   return (bytes + 7) & ~(size_t)7;
 }
 
-/* The record's bytes are now that much lower. */
+/* Corrects the addresses in a record whose bytes were moved down. r: its old address. Returns its new address. */
 static sql_record moved(const struct lunar_statement* s, sql_record r, size_t down) {
   r = (sql_record)(void*)((uint8_t*)r - down);
   for (uint32_t i = 0; i < s->batch.width; i++)
@@ -50,7 +51,8 @@ static void drop_last(struct lunar_statement* s) {
   release(s, last);
 }
 
-/* A copy of the values behind the records; NULL: no room. */
+/* Copies the values to a new record behind the others. Returns NULL if there is no room: the record may take half of
+ * the free memory, and the row that is read lies in the other half. */
 static sql_record placed(struct lunar_statement* s, const struct lunar_value* values) {
   const size_t bytes = bytes_of(s, values), room = gap(s);
   if (room < 2 * sizeof(sql_record) || bytes > room / 2 - sizeof(sql_record)) return NULL;
@@ -77,7 +79,7 @@ static int order_of(const struct lunar_statement* s, const struct lunar_value* a
 }
 
 #if LUNAR_DEBUG
-/* The record at this place lies in the room of the records and between its neighbours. */
+/* Asserts that the record lies in the memory of the records and in order between its neighbours. */
 static void record_check(const struct lunar_statement* s, uint32_t at) {
   const struct ln_batch* b = &s->batch;
   const uint8_t* record = (const uint8_t*)*slot(s, at);
@@ -90,7 +92,8 @@ static void record_check(const struct lunar_statement* s, uint32_t at) {
 #define record_check(s, at) ((void)0)
 #endif
 
-/* Where these keys are, or would be; 1: they are. */
+/* Searches for the record with these keys. Returns 1 if it exists, 0 if not. *at: its position, or the position at
+ * which it would be. */
 static int find(const struct lunar_statement* s, const struct lunar_value* values, uint32_t* at) {
   uint32_t low = 0, high = s->batch.count;
   while (low < high) {
@@ -107,7 +110,7 @@ static int find(const struct lunar_statement* s, const struct lunar_value* value
   return 0;
 }
 
-/* Whether what would come to this place is given out before, or in another pass. */
+/* Returns 1 if a new record at this position was returned in an earlier pass, or belongs to a later pass; 0 if not. */
 static int elsewhere(const struct ln_batch* b, uint32_t at) {
   return (b->bounded && at == 0) || (b->full && at == b->count);
 }
@@ -132,8 +135,9 @@ int ln_batch_put(struct lunar_statement* s, const struct lunar_value* values) {
   return 0;
 }
 
-/* New sums for a group: in their place, or, when TEXT or BLOB took the place of another, behind the records. 1: other
- * groups made way for it, and its values may have moved. */
+/* Stores new aggregates of a group: in its record or, if a TEXT or BLOB has changed, in a new record behind the others.
+ * Returns 0, E_BUFFER, or 1 if it has dropped the last group to make room: the caller tries again, because records may
+ * have moved. */
 static int replace(struct lunar_statement* s, uint32_t at, const struct lunar_value* values) {
   struct ln_batch* b = &s->batch;
   const sql_record old = *slot(s, at);

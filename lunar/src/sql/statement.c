@@ -1,4 +1,4 @@
-/* Statements from prepare to finalize, but for the steps. */
+/* Statements from lunar_prepare to lunar_finalize, except lunar_step (run.c). */
 #include "sql.h"
 
 #if LUNAR_WITH_SQL
@@ -41,7 +41,7 @@ int ln_sql_open(struct lunar_statement* s, struct lunar_table* table) {
   return error;
 }
 
-/* Allocates the per-column arrays of one statement. */
+/* Takes memory for the parameters, the row, the record in s->keys, and the results. */
 static int take_arrays(struct lunar_statement* s) {
   LUNAR_ASSERT(s->parameters == NULL);
   if (s->explain) s->output_count = 1;
@@ -98,7 +98,7 @@ int lunar_bind(struct lunar_statement* s, unsigned number, const struct lunar_va
   struct lunar_value* v = &s->parameters[number - 1];
   *v = *value;
   if (v->type >= LUNAR_INT8 && v->type <= LUNAR_INT64) v->type = LUNAR_INT64;
-  if (v->type == LUNAR_REAL && v->as.real != v->as.real) v->type = LUNAR_NULL; /* as SQLite has no NaN */
+  if (v->type == LUNAR_REAL && v->as.real != v->as.real) v->type = LUNAR_NULL; /* as in SQLite */
   return 0;
 }
 
