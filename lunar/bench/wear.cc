@@ -54,7 +54,7 @@ nlohmann::json wear(const Logging& logging) {
   Counted device(logging.ring_rows != 0 || logging.counters != 0 ? 32'768 : 262'144);
   std::vector<std::uint64_t> buffer(logging.buffer_bytes / 8);
   device.config.buffer = buffer.data(), device.config.buffer_bytes = logging.buffer_bytes;
-  device.config.mode = LUNAR_MODE_FULL;
+  device.config.mode = logging.mode;
   lunar db;
   lunar_table table;
   must(lunar_format(&device.config));

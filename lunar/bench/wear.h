@@ -9,12 +9,13 @@
 
 namespace lunar_bench {
 
-// Rows of 46 bytes, each durable when it is inserted; or counters that are updated in turn.
+// Rows of 46 bytes, in mode full each durable when it is inserted; or counters that are updated in turn.
 struct Logging {
   std::uint64_t ring_rows = 0;  // 0: no ring
   std::uint32_t counters = 0;   // 0: rows are inserted
   std::size_t buffer_bytes = LUNAR_BUFFER_BYTES_MIN(512);
   lunar_index index = LUNAR_INDEX_HASH;
+  lunar_mode mode = LUNAR_MODE_FULL;
   std::int64_t rows = 604'800;  // a week, one a second
 };
 

@@ -191,40 +191,6 @@ TEST(GroupOfTheLog, that_is_said_to_be_of_four_GiB_ends_the_mount_with_an_error)
   EXPECT_EQ(world.mount(), LUNAR_E_CORRUPT);
 }
 
-TEST(CheckInModeNone, finds_nothing_after_a_sync_and_a_cut) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    World world({.mode = LUNAR_MODE_NONE, .sectors = 2048, .keys = 40}, seed);
-    for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
-    ASSERT_EQ(world.sync(), 0);
-    world.cut();
-    ASSERT_EQ(world.mount(), 0);
-    lunar_findings found{};
-    EXPECT_EQ(lunar_check(&world.db, &found), 0) << found.text;
-    EXPECT_EQ(world.read(), world.now);
-  }
-}
-
-// Mode none fills an extent that another mode left open, without a log: recovery must not repeat the older log.
-TEST(CheckInModeNone, finds_nothing_after_another_mode_a_sync_and_a_cut) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    World world({.mode = LUNAR_MODE_NONE, .sectors = 2048, .keys = 40}, seed);
-    ASSERT_EQ(world.unmount(), 0);
-    world.config().mode = LUNAR_MODE_FULL;
-    ASSERT_EQ(world.mount(), 0);
-    for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
-    ASSERT_EQ(world.unmount(), 0);
-    world.config().mode = LUNAR_MODE_NONE;
-    ASSERT_EQ(world.mount(), 0);
-    for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
-    ASSERT_EQ(world.sync(), 0);
-    world.cut();
-    ASSERT_EQ(world.mount(), 0);
-    lunar_findings found{};
-    EXPECT_EQ(lunar_check(&world.db, &found), 0) << found.text;
-    EXPECT_EQ(world.read(), world.now);
-  }
-}
-
 TEST(CheckInATransaction, is_refused) {
   World world({.sectors = 1024}, 1);
   lunar_findings found{};

@@ -126,6 +126,45 @@ TEST(PowerCut, WhatModeFullKeptSurvivesACutInARecoveryInModeNone) {
   }
 }
 
+Options mode_none(std::uint64_t seed) {
+  constexpr std::size_t buffers[] = {LUNAR_BUFFER_BYTES_MIN(512), 4096, 16384};
+  return {.mode = LUNAR_MODE_NONE, .sectors = 2048, .buffer_bytes = buffers[seed % 3], .keys = 40};
+}
+
+TEST(CheckInModeNone, finds_nothing_after_a_sync_and_a_cut) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    World world(mode_none(seed), seed);
+    for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
+    ASSERT_EQ(world.sync(), 0);
+    world.cut();
+    ASSERT_EQ(world.mount(), 0);
+    lunar_findings found{};
+    EXPECT_EQ(lunar_check(&world.db, &found), 0) << found.text;
+    EXPECT_EQ(world.read(), world.now);
+  }
+}
+
+// Mode none fills an extent that another mode left open, without a log: recovery must not repeat the older log.
+TEST(CheckInModeNone, finds_nothing_after_another_mode_a_sync_and_a_cut) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    World world(mode_none(seed), seed);
+    ASSERT_EQ(world.unmount(), 0);
+    world.config().mode = LUNAR_MODE_FULL;
+    ASSERT_EQ(world.mount(), 0);
+    for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
+    ASSERT_EQ(world.unmount(), 0);
+    world.config().mode = LUNAR_MODE_NONE;
+    ASSERT_EQ(world.mount(), 0);
+    for (int i = 0; i < 60; ++i) ASSERT_EQ(world.step(), 0);
+    ASSERT_EQ(world.sync(), 0);
+    world.cut();
+    ASSERT_EQ(world.mount(), 0);
+    lunar_findings found{};
+    EXPECT_EQ(lunar_check(&world.db, &found), 0) << found.text;
+    EXPECT_EQ(world.read(), world.now);
+  }
+}
+
 class PowerCuts : public testing::TestWithParam<Setting> {};
 
 TEST_P(PowerCuts, leave_a_state_that_the_mode_permits) {

@@ -47,7 +47,6 @@ static void drop(struct lunar* db, struct lunar_frame* f) {
   frame_check(db, f);
   if (f->flags & (LN_DIRTY | LN_KEPT)) ln_cleaned(db, f);
   ln_buffer_assign(db, f, LN_NONE);
-  f->pins = 0;
 }
 
 static int has_room(struct lunar* db) { return !ln_dirty_bound(db, 1u, 1u) && ln_buffer_oldest(db); }
@@ -70,18 +69,23 @@ static int take(struct lunar* db, uint32_t sector, struct lunar_frame** frame) {
   return 0;
 }
 
-/* A kept page counts as clean, because it is written in place when its frame is needed. */
+/* A kept page counts as clean, because it is written in place when its frame is needed. In mode none it does not,
+ * because writing another page costs no image. */
 int ln_ensure_clean(struct lunar* db, uint32_t count) {
   uint32_t clean = 0, kept = 0;
+  const int none = db->mode == LUNAR_MODE_NONE;
   LUNAR_ASSERT(db->frames_dirty <= db->frame_count);
   if (db->frames_dirty + count + LN_PINS_MAX <= ln_dirty_max(db)) return 0;
   for (uint32_t i = 0; i < db->frame_count; i++) {
     const struct lunar_frame* f = &db->frames[i];
-    if (f->pins) continue;
+    if (f->pins || (none && f->flags & LN_KEPT)) continue;
     kept += f->flags & LN_KEPT && f->flags & LN_DIRTY ? 1 : 0;
     clean += f->flags & LN_KEPT || !(f->flags & LN_DIRTY);
   }
-  return clean >= count && db->frames_dirty - kept + count <= ln_dirty_max(db) ? 0 : ln_spill(db);
+  /* Without LUNAR_WITH_BUFFER the log does not limit the dirty frames. */
+  const int too_many = LUNAR_WITH_BUFFER && db->frames_dirty - kept + count > ln_dirty_max(db);
+  if (clean >= count && !too_many) return 0;
+  return none ? ln_make_clean(db, 0) : ln_spill(db);
 }
 
 static uint32_t page_sum(const struct lunar* db, uint32_t sector, const uint8_t* bytes) {

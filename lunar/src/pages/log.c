@@ -308,7 +308,7 @@ int ln_write_frame(struct lunar* db, struct lunar_frame* f) {
   return 0;
 }
 
-/* Which pages are written in place. Kept dirty pages are not. */
+/* Which pages are written in place. Kept dirty pages are not, except in mode none with DIRTY: its log has no image. */
 enum which {
   DIRTY,         /* waiting and dirty pages */
   WITHOUT_IMAGE, /* waiting pages, and dirty ones that need no image */
@@ -317,7 +317,8 @@ enum which {
 
 static int goes_in_place(const struct lunar* db, const struct lunar_frame* f, enum which which) {
   if (!f || !(f->flags & LN_DIRTY)) return f && ln_waits(f);
-  return which != WAITING && !(f->flags & LN_KEPT) && (which == DIRTY || needs_no_image(db, f));
+  if (f->flags & LN_KEPT) return which == DIRTY && db->mode == LUNAR_MODE_NONE;
+  return which == DIRTY || (which == WITHOUT_IMAGE && needs_no_image(db, f));
 }
 
 /* --- pages that stay in the buffer ---
@@ -326,48 +327,44 @@ static int goes_in_place(const struct lunar* db, const struct lunar_frame* f, en
  * its first block. A page of the allocation map changes with every page that an index gets. A checkpoint logs these
  * pages but does not write them in place: their sectors would be written more often than all others, while the log
  * spreads its writes over many sectors. Recovery needs only the images of the last checkpoint, with which it begins.
+ * Mode none has no images. There these pages stay until a checkpoint, lunar_sync, or until their frames are needed.
  */
 enum { KEPT_MAX = 8, KEPT_FOR = 8 /* checkpoints */ };
 
-/* Returns 1 if it chooses the page to stay: one of this kind that is dirty and not yet kept. NULL: 0. */
-static uint32_t keep(struct lunar_frame* f, enum ln_kind kind) {
-  if (!f || !(f->flags & LN_DIRTY) || f->flags & (LN_KEPT | LN_AGAIN) || f->kind != kind) return 0;
+/* Chooses the page to stay if it is dirty and not yet kept. f: may be NULL. left: how many more may be chosen. */
+static void keep(struct lunar_frame* f, uint32_t* left) {
+  if (!*left || !f || (f->flags & (LN_DIRTY | LN_KEPT | LN_AGAIN)) != LN_DIRTY) return;
   f->flags |= LN_KEPT | LN_LOGGED;
-  return 1;
+  --*left;
 }
 
-/* Returns 1 if no page may stay in the buffer or wait after the checkpoint, because its images must not be needed after
- * it. */
-static int all_go_in_place(const struct lunar* db) {
-  return db->mode == LUNAR_MODE_NONE || db->wants_settled || LN_INDEX_SECTORS(db) || db->redoing;
-}
-
-/* Chooses the pages that stay in the buffer, after the checkpoint group has been written. Every KEPT_FOR-th checkpoint
- * releases the pages that have not changed since the last such checkpoint, or since they were chosen, because logging
- * their images is useless. In this function, LN_AGAIN without LN_KEPT marks a released page, which keep() must not
- * choose again. */
-static void choose_kept(struct lunar* db) {
+/* Chooses the pages that stay in the buffer: after the checkpoint group has been written, or in mode none before other
+ * pages are written. Returns 0 if none may stay or wait, because their images must not be needed after the checkpoint.
+ * With `releases` it releases the pages that have not changed since the last such call, or since they were chosen.
+ * Every KEPT_FOR-th checkpoint does this, because logging their images is useless. In this function, LN_AGAIN without
+ * LN_KEPT marks a released page, which keep() must not choose again. */
+static int choose_kept(struct lunar* db, int releases) {
   uint32_t left = db->frame_count / 2u < KEPT_MAX ? db->frame_count / 2u : KEPT_MAX;
-  const int none = all_go_in_place(db);
-  const int counts = db->checkpoints % KEPT_FOR == 0;
+  const int none = db->wants_settled || LN_INDEX_SECTORS(db) || db->redoing;
   for (uint32_t i = 0; i < db->frame_count; i++) {
     uint8_t* flags = &db->frames[i].flags;
-    if (*flags & LN_KEPT && (none || (counts && !(*flags & LN_AGAIN))))
+    if (*flags & LN_KEPT && (none || (releases && !(*flags & LN_AGAIN))))
       *flags = (uint8_t)((*flags & ~LN_KEPT) | LN_AGAIN);
-    else if (counts)
+    else if (releases)
       *flags &= (uint8_t)~LN_AGAIN;
     if (*flags & LN_KEPT && left) left--;
   }
-  if (none) return;
-  for (uint32_t i = 0; i < db->frame_count && left; i++) {
+  if (none) return 0;
+  for (uint32_t i = 0; i < db->frame_count; i++) {
     struct lunar_frame* meta = &db->frames[i];
     if (meta->kind != LN_META || !(meta->flags & LN_DIRTY)) continue;
-    left -= keep(meta, LN_META);
-    const uint32_t last = ln_get32(meta->bytes + LN_META_LAST), first = ln_get32(meta->bytes + LN_META_FIRST);
-    if (left && last != LN_NONE) left -= keep(ln_cached(db, last), LN_BLOCK);
-    if (left && meta->bytes[LN_META_RING] && first != last) left -= keep(ln_cached(db, first), LN_BLOCK);
+    keep(meta, &left);
+    keep(ln_cached(db, ln_get32(meta->bytes + LN_META_LAST)), &left);
+    if (meta->bytes[LN_META_RING]) keep(ln_cached(db, ln_get32(meta->bytes + LN_META_FIRST)), &left);
   }
-  for (uint32_t i = 0; i < db->frame_count && left; i++) left -= keep(&db->frames[i], LN_MAP);
+  for (uint32_t i = 0; i < db->frame_count; i++)
+    if (db->frames[i].kind == LN_MAP) keep(&db->frames[i], &left);
+  return 1;
 }
 
 /* Finds memory for pages that are written with one request: the stage if it is empty, otherwise the memory for reading
@@ -605,6 +602,11 @@ static int spill(struct lunar* db) {
   return ln_write_in_place(db, 0);
 }
 
+int ln_make_clean(struct lunar* db, int releases) {
+  if (db->mode == LUNAR_MODE_NONE) (void)choose_kept(db, releases);
+  return ln_write_in_place(db, 1);
+}
+
 int ln_spill(struct lunar* db) {
   LN_COUNT(db->spills, 1);
   LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN));
@@ -652,7 +654,7 @@ static void freed_are_available(struct lunar* db) {
 /* Writes a checkpoint. Until its group is durable, recovery can restore the pages of the previous checkpoint; from then
  * on, those of this one. */
 static int checkpoint(struct lunar* db) {
-  LN_TRY(ln_write_in_place(db, 1));
+  LN_TRY(ln_write_in_place(db, db->mode != LUNAR_MODE_NONE));
   LUNAR_ASSERT(ln_waiting(db) == 0);
   LN_TRY(ln_device_sync(db)); /* rows and spilled pages must be durable before the checkpoint */
   uint32_t images_at = LN_NONE;
@@ -666,8 +668,7 @@ static int checkpoint(struct lunar* db) {
   db->before_last = LN_NONE;
   db->log_before = 0;
   db->series.log_used = (db->series.log_head + db->geometry.log_sectors - images_at) % db->geometry.log_sectors;
-  choose_kept(db);
-  if (!all_go_in_place(db) && LUNAR_WITH_BUFFER)
+  if (choose_kept(db, db->checkpoints % KEPT_FOR == 0) && LUNAR_WITH_BUFFER)
     let_wait(db);
   else
     LN_TRY(ln_write_in_place(db, 0));
@@ -702,7 +703,7 @@ int ln_make_room(struct lunar* db, uint32_t times) {
   if (db->redoing) return 0;
   const uint32_t images = images_sectors(db), operation = operation_sectors(db) + LN_INDEX_SECTORS(db);
   const uint32_t dirty_max = ln_dirty_max(db);
-  if (db->frames_dirty * 4u >= dirty_max * 3u) LN_TRY(ln_write_in_place(db, 1));
+  if (db->frames_dirty * 4u >= dirty_max * 3u) LN_TRY(ln_make_clean(db, 1));
   const uint32_t used = times * (db->series.log_used + db->log_before);
   const uint32_t log_used = used + images + 2 * operation, log_sectors = db->geometry.log_sectors;
   const int log_full = log_used > log_sectors;

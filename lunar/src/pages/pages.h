@@ -12,8 +12,8 @@ enum {
   LN_LOGGED = 8, /* the log has the content that the page had at the last checkpoint */
   LN_ROWS = 16,  /* counted in rows_dirty */
   LN_SOUND = 32, /* page of a tree whose entries have been checked */
-  LN_KEPT = 64,  /* the last checkpoint has an image of the page, so it may be written in place at any time. A dirty one
-                    stays in the buffer; a clean one waits for its turn to be written. */
+  LN_KEPT = 64,  /* the last checkpoint has an image of the page, or the mode is none: it may be written in place at any
+                    time. A dirty one stays in the buffer; a clean one waits for its turn to be written. */
   LN_AGAIN = 128 /* kept and dirty page that has changed again (see choose_kept in log.c) */
 };
 
@@ -193,7 +193,7 @@ int ln_commit_group(struct lunar* db);
 /* Makes an operation durable in mode full, outside of a transaction. */
 int ln_commit_point(struct lunar* db);
 /* Writes in place the waiting frames and the dirty ones that are not kept. only_without_image: of the dirty ones, only
- * those that need no image. */
+ * those that need no image. Mode none: all dirty ones, but only_without_image leaves the kept ones. */
 int ln_write_in_place(struct lunar* db, int only_without_image);
 int ln_write_frame(struct lunar* db, struct lunar_frame* frame); /* in place; the frame is clean afterwards */
 /* Writes the kept ones of `count` frames in place, except pinned ones. */
@@ -210,6 +210,9 @@ int ln_log_mark(struct lunar* db, uint32_t at, uint32_t epoch);
 enum { LN_AT_UNMOUNT = 2 }; /* wants_settled during an unmount: a checkpoint without images has the flag LN_UNMOUNTED */
 int ln_checkpoint(struct lunar* db);
 int ln_spill(struct lunar* db);
+/* Writes in place the dirty pages that need no image. Mode none: all but those that stay in the buffer. releases: 1
+ * before an operation, 0 in it (see choose_kept in log.c). */
+int ln_make_clean(struct lunar* db, int releases);
 int ln_make_room(struct lunar* db, uint32_t times);
 int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t bytes, uint32_t* offset);
 
