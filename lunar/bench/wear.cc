@@ -69,7 +69,8 @@ nlohmann::json wear(const Logging& logging) {
   must(lunar_table_open(&db, "log", &table));
   lunar_value row[3] = {};
   row[0].type = LUNAR_INT64, row[1].type = LUNAR_REAL, row[2].type = LUNAR_TEXT;
-  row[2].as.data = "twenty bytes of text", row[2].bytes = 20;
+  const std::string content(logging.text_bytes, 'x');
+  row[2].as.data = content.data(), row[2].bytes = logging.text_bytes;
   for (row[0].as.integer = 0; row[0].as.integer < logging.counters; ++row[0].as.integer)
     must(lunar_insert(&table, row));
   std::fill(device.counts.begin(), device.counts.end(), 0);

@@ -16,7 +16,8 @@ struct Logging {
   std::size_t buffer_bytes = LUNAR_BUFFER_BYTES_MIN(512);
   lunar_index index = LUNAR_INDEX_HASH;
   lunar_mode mode = LUNAR_MODE_FULL;
-  std::int64_t rows = 604'800;  // a week, one a second
+  std::uint32_t text_bytes = 20;  // of the third column
+  std::int64_t rows = 604'800;    // a week, one a second
 };
 
 // Sectors written a row, of these in the zones of metadata; writes a row of the sector that is written most, the zone

@@ -290,7 +290,7 @@ void transaction_was_lost() {
 void transaction_fills_the_buffer() {
   World world({.mode = LUNAR_MODE_FULL,
                .sectors = 4000,
-               .buffer_bytes = 8192,
+               .buffer_bytes = 6144,
                .log_bytes = 400 * 512,
                .index = LUNAR_INDEX_TREE,
                .secondary = 1},

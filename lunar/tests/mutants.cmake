@@ -346,10 +346,13 @@ target_compile_definitions(lunar-Wear PRIVATE LUNAR_README="${CMAKE_CURRENT_SOUR
 target_link_libraries(lunar-Wear PRIVATE lunar_emubd nlohmann_json::nlohmann_json GTest::gtest_main edgejoule_flags)
 lunar_mutant_of(Wear pages_go_in_place_at_every_checkpoint pages/log.c "const int none = db->wants_settled" "const int none = 1 || db->wants_settled"
   --gtest_filter=Of/Wear.*/6)
-lunar_mutant_of(Wear no_page_stays_in_mode_none pages/log.c "(void)choose_kept(db, releases);" "(void)releases;"
-  --gtest_filter=Of/Wear.*/10)
+lunar_mutant_of(Wear spills_write_every_page pages/log.c "if (keeps) (void)choose_kept(db, keeps, 0);" ""
+  --gtest_filter=Of/Wear.*/11)
+lunar_mutant_of(IoErrors spills_forget_pages_that_wait pages/log.c "(*flags & (LN_DIRTY | LN_KEPT)) == (LN_DIRTY | LN_KEPT)"
+  "(*flags & LN_KEPT) != 0"
+  --gtest_filter=Modes/IoErrors.in_bad_sectors*)
 lunar_mutant(syncs_leave_pages_in_mode_none pages/log.c
-  "return which == DIRTY && db->mode == LUNAR_MODE_NONE;" "return 0;" --gtest_filter=CheckInModeNone.*)
+  "(which != DIRTY || db->mode != LUNAR_MODE_NONE)" "1" --gtest_filter=CheckInModeNone.*)
 lunar_mutant(kept_pages_are_logged_once pages/log.c "if (f->flags & LN_DIRTY && !logged" "if (!(f->flags & LN_KEPT) && f->flags & LN_DIRTY && !logged")
 lunar_mutant(kept_pages_are_put_back_to_what_came_later recovery/recover.c
   "LN_TRY(put_back(db, found->before, found->base, 0));\n  const int there = begin_at(db, found->base, &db->series, &group, 1);"

@@ -190,7 +190,7 @@ TEST(Progress, stops_a_check_at_any_request_and_leaves_the_handle_as_it_was) {
 }
 
 TEST(Progress, stops_neither_another_function_nor_the_checkpoint_of_a_check) {
-  Volume volume(LUNAR_MODE_DATA, 16384);
+  Volume volume(LUNAR_MODE_DATA, 8192);
   volume.fill(50);
   ASSERT_FALSE(testing::Test::HasFatalFailure());
   volume.stop(0, UINT64_MAX / 2);

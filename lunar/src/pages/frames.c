@@ -53,7 +53,7 @@ static int has_room(struct lunar* db) { return !ln_dirty_bound(db, 1u, 1u) && ln
 
 static LN_APART int make_room(struct lunar* db) {
   for (uint32_t i = 0; i < db->frame_count && !has_room(db); i++) LN_TRY(ln_write_kept(db, &db->frames[i], 1));
-  return has_room(db) ? 0 : ln_spill(db);
+  return has_room(db) ? 0 : ln_spill(db, 0);
 }
 
 /* Evicts a frame for the sector and pins it. The caller has called make_room. Returns E_BUFFER if all are pinned or
@@ -84,8 +84,7 @@ int ln_ensure_clean(struct lunar* db, uint32_t count) {
   }
   /* Without LUNAR_WITH_BUFFER the log does not limit the dirty frames. */
   const int too_many = LUNAR_WITH_BUFFER && db->frames_dirty - kept + count > ln_dirty_max(db);
-  if (clean >= count && !too_many) return 0;
-  return none ? ln_make_clean(db, 0) : ln_spill(db);
+  return clean >= count && !too_many ? 0 : ln_spill(db, 1);
 }
 
 static uint32_t page_sum(const struct lunar* db, uint32_t sector, const uint8_t* bytes) {
@@ -376,8 +375,8 @@ int ln_write_bytes(struct lunar* db, uint32_t sector, uint32_t offset, const voi
     const uint32_t n = bytes < size - offset ? bytes : size - offset;
     struct lunar_frame* f = NULL;
     if (staged(db, sector))
-      LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN)); /* otherwise the frame would lack the rows in the stage */
-    if (ln_dirty_bound(db, 1u, 1u)) LN_TRY(ln_spill(db)); /* a frame that exists may become dirty */
+      LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN));    /* otherwise the frame would lack the rows in the stage */
+    if (ln_dirty_bound(db, 1u, 1u)) LN_TRY(ln_spill(db, 0)); /* a frame that exists may become dirty */
     LN_TRY(ln_page(db, sector, LN_DATA, &f));
     int error = 0;
     if (f->flags & LN_PLAIN && !plain) error = ln_write_frame(db, f); /* the before image must have these updates */

@@ -317,8 +317,8 @@ enum which {
 
 static int goes_in_place(const struct lunar* db, const struct lunar_frame* f, enum which which) {
   if (!f || !(f->flags & LN_DIRTY)) return f && ln_waits(f);
-  if (f->flags & LN_KEPT) return which == DIRTY && db->mode == LUNAR_MODE_NONE;
-  return which == DIRTY || (which == WITHOUT_IMAGE && needs_no_image(db, f));
+  if (which == WAITING || (f->flags & LN_KEPT && (which != DIRTY || db->mode != LUNAR_MODE_NONE))) return 0;
+  return which == DIRTY || needs_no_image(db, f);
 }
 
 /* --- pages that stay in the buffer ---
@@ -327,13 +327,14 @@ static int goes_in_place(const struct lunar* db, const struct lunar_frame* f, en
  * its first block. A page of the allocation map changes with every page that an index gets. A checkpoint logs these
  * pages but does not write them in place: their sectors would be written more often than all others, while the log
  * spreads its writes over many sectors. Recovery needs only the images of the last checkpoint, with which it begins.
- * Mode none has no images. There these pages stay until a checkpoint, lunar_sync, or until their frames are needed.
+ * A spill leaves one such page, because the log has its before image. Mode none has no images: there these pages stay
+ * until a checkpoint, lunar_sync, or until their frames are needed.
  */
 enum { KEPT_MAX = 8, KEPT_FOR = 8 /* checkpoints */ };
 
 /* Chooses the page to stay if it is dirty and not yet kept. f: may be NULL. left: how many more may be chosen. */
 static void keep(struct lunar_frame* f, uint32_t* left) {
-  if (!*left || !f || (f->flags & (LN_DIRTY | LN_KEPT | LN_AGAIN)) != LN_DIRTY) return;
+  if (!*left || !f || (f->flags & (LN_DIRTY | LN_FRESH | LN_KEPT | LN_AGAIN)) != LN_DIRTY) return;
   f->flags |= LN_KEPT | LN_LOGGED;
   --*left;
 }
@@ -343,16 +344,18 @@ static void keep(struct lunar_frame* f, uint32_t* left) {
  * With `releases` it releases the pages that have not changed since the last such call, or since they were chosen.
  * Every KEPT_FOR-th checkpoint does this, because logging their images is useless. In this function, LN_AGAIN without
  * LN_KEPT marks a released page, which keep() must not choose again. */
-static int choose_kept(struct lunar* db, int releases) {
-  uint32_t left = db->frame_count / 2u < KEPT_MAX ? db->frame_count / 2u : KEPT_MAX;
+static int choose_kept(struct lunar* db, uint32_t most, int releases) {
+  uint32_t left = db->frame_count < 2u * most ? db->frame_count / 2u : most;
   const int none = db->wants_settled || LN_INDEX_SECTORS(db) || db->redoing;
   for (uint32_t i = 0; i < db->frame_count; i++) {
     uint8_t* flags = &db->frames[i].flags;
-    if (*flags & LN_KEPT && (none || (releases && !(*flags & LN_AGAIN))))
-      *flags = (uint8_t)((*flags & ~LN_KEPT) | LN_AGAIN);
-    else if (releases)
-      *flags &= (uint8_t)~LN_AGAIN;
-    if (*flags & LN_KEPT && left) left--;
+    const int stays = (*flags & (LN_DIRTY | LN_KEPT)) == (LN_DIRTY | LN_KEPT); /* a kept page that is clean waits */
+    if (stays && (none || (releases && !(*flags & LN_AGAIN)))) {
+      *flags ^= LN_KEPT | LN_AGAIN; /* released: LN_AGAIN is set, unless none may stay */
+      continue;
+    }
+    if (releases) *flags &= (uint8_t)~LN_AGAIN;
+    if (stays && left) left--;
   }
   if (none) return 0;
   for (uint32_t i = 0; i < db->frame_count; i++) {
@@ -586,7 +589,7 @@ static LN_APART int mark_logged(struct lunar* db) {
   return 0;
 }
 
-static int spill(struct lunar* db) {
+static int spill(struct lunar* db, uint32_t keeps) {
   if (db->mode != LUNAR_MODE_NONE) {
     uint32_t first = LN_NONE;
     LN_TRY(mark_logged(db));
@@ -599,18 +602,14 @@ static int spill(struct lunar* db) {
     }
     LN_TRY(error);
   }
-  return ln_write_in_place(db, 0);
+  if (keeps) (void)choose_kept(db, keeps, 0);
+  return ln_write_in_place(db, keeps && db->mode == LUNAR_MODE_NONE);
 }
 
-int ln_make_clean(struct lunar* db, int releases) {
-  if (db->mode == LUNAR_MODE_NONE) (void)choose_kept(db, releases);
-  return ln_write_in_place(db, 1);
-}
-
-int ln_spill(struct lunar* db) {
+int ln_spill(struct lunar* db, uint32_t keeps) {
   LN_COUNT(db->spills, 1);
   LN_TRY(ln_stage_write(db, db->state == LN_IN_TXN));
-  LN_TRY(spill(db));
+  LN_TRY(spill(db, keeps));
   LUNAR_ASSERT(db->frames_dirty <= KEPT_MAX);
   ln_frames_check(db, LN_PINS_MAX);
   return 0;
@@ -668,7 +667,7 @@ static int checkpoint(struct lunar* db) {
   db->before_last = LN_NONE;
   db->log_before = 0;
   db->series.log_used = (db->series.log_head + db->geometry.log_sectors - images_at) % db->geometry.log_sectors;
-  if (choose_kept(db, db->checkpoints % KEPT_FOR == 0) && LUNAR_WITH_BUFFER)
+  if (choose_kept(db, KEPT_MAX, db->checkpoints % KEPT_FOR == 0) && LUNAR_WITH_BUFFER)
     let_wait(db);
   else
     LN_TRY(ln_write_in_place(db, 0));
@@ -703,7 +702,10 @@ int ln_make_room(struct lunar* db, uint32_t times) {
   if (db->redoing) return 0;
   const uint32_t images = images_sectors(db), operation = operation_sectors(db) + LN_INDEX_SECTORS(db);
   const uint32_t dirty_max = ln_dirty_max(db);
-  if (db->frames_dirty * 4u >= dirty_max * 3u) LN_TRY(ln_make_clean(db, 1));
+  if (db->frames_dirty * 4u >= dirty_max * 3u) {
+    if (db->mode == LUNAR_MODE_NONE) (void)choose_kept(db, KEPT_MAX, 1);
+    LN_TRY(ln_write_in_place(db, 1));
+  }
   const uint32_t used = times * (db->series.log_used + db->log_before);
   const uint32_t log_used = used + images + 2 * operation, log_sectors = db->geometry.log_sectors;
   const int log_full = log_used > log_sectors;
@@ -712,7 +714,7 @@ int ln_make_room(struct lunar* db, uint32_t times) {
       db->changing = 1; /* the caller undoes the transaction */
       return too_short(db, log_used);
     }
-    return ln_dirty_bound(db, 3u, 4u) ? ln_spill(db) : write_some(db, log_sectors - log_used);
+    return ln_dirty_bound(db, 3u, 4u) ? ln_spill(db, 0) : write_some(db, log_sectors - log_used);
   }
   if (!log_full && !ln_buffer_crowded(db) && db->frames_dirty + 1u < dirty_max &&
       db->frames_dirty * 4u < dirty_max * 3u)

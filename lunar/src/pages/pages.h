@@ -209,10 +209,10 @@ int ln_log_mark(struct lunar* db, uint32_t at, uint32_t epoch);
 #endif
 enum { LN_AT_UNMOUNT = 2 }; /* wants_settled during an unmount: a checkpoint without images has the flag LN_UNMOUNTED */
 int ln_checkpoint(struct lunar* db);
-int ln_spill(struct lunar* db);
-/* Writes in place the dirty pages that need no image. Mode none: all but those that stay in the buffer. releases: 1
- * before an operation, 0 in it (see choose_kept in log.c). */
-int ln_make_clean(struct lunar* db, int releases);
+/* Writes before images of the dirty pages and then the pages in place, so that their frames are clean. keeps: how
+ * many pages that change with every row may stay dirty. They count as clean, see ln_ensure_clean; but with more than
+ * one, too few frames are left, and there are more spills. */
+int ln_spill(struct lunar* db, uint32_t keeps);
 int ln_make_room(struct lunar* db, uint32_t times);
 int ln_row_begin(struct lunar* db, const struct lunar_extent* extent, uint32_t bytes, uint32_t* offset);
 
