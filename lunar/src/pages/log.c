@@ -339,11 +339,11 @@ static void keep(struct lunar_frame* f, uint32_t* left) {
   --*left;
 }
 
-/* Chooses the pages that stay in the buffer: after the checkpoint group has been written, or in mode none before other
- * pages are written. Returns 0 if none may stay or wait, because their images must not be needed after the checkpoint.
- * With `releases` it releases the pages that have not changed since the last such call, or since they were chosen.
- * Every KEPT_FOR-th checkpoint does this, because logging their images is useless. In this function, LN_AGAIN without
- * LN_KEPT marks a released page, which keep() must not choose again. */
+/* Chooses the pages that stay in the buffer, at most `most`: after the checkpoint group has been written, or before
+ * other pages are written by a spill or in mode none. Returns 0 if none may stay or wait, because their images must not
+ * be needed after the checkpoint. With `releases` it releases the pages that have not changed since the last such call,
+ * or since they were chosen. Every KEPT_FOR-th checkpoint does this, because logging their images is useless. In this
+ * function, LN_AGAIN without LN_KEPT marks a released page, which keep() must not choose again. */
 static int choose_kept(struct lunar* db, uint32_t most, int releases) {
   uint32_t left = db->frame_count < 2u * most ? db->frame_count / 2u : most;
   const int none = db->wants_settled || LN_INDEX_SECTORS(db) || db->redoing;
