@@ -9,15 +9,15 @@
 
 namespace lunar_bench {
 
-// Rows of 46 bytes, in mode full each durable when it is inserted; or counters that are updated in turn.
+// Rows of 26 bytes and a text, in mode full each durable when it is inserted; or counters that are updated in turn.
 struct Logging {
   std::uint64_t ring_rows = 0;  // 0: no ring
   std::uint32_t counters = 0;   // 0: rows are inserted
   std::size_t buffer_bytes = LUNAR_BUFFER_BYTES_MIN(512);
   lunar_index index = LUNAR_INDEX_HASH;
   lunar_mode mode = LUNAR_MODE_FULL;
-  std::uint32_t text_bytes = 20;  // of the third column
   std::int64_t rows = 604'800;    // a week, one a second
+  std::uint32_t text_bytes = 20;  // of the third column
 };
 
 // Sectors written a row, of these in the zones of metadata; writes a row of the sector that is written most, the zone
