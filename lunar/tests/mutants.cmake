@@ -347,7 +347,7 @@ target_link_libraries(lunar-Wear PRIVATE lunar_emubd nlohmann_json::nlohmann_jso
 lunar_mutant_of(Wear pages_go_in_place_at_every_checkpoint pages/log.c "const int none = db->wants_settled" "const int none = 1 || db->wants_settled"
   --gtest_filter=Of/Wear.*/6)
 lunar_mutant_of(Wear spills_write_every_page pages/log.c "if (keeps) (void)choose_kept(db, keeps, 0);" ""
-  --gtest_filter=Of/Wear.*/11)
+  --gtest_filter=Of/Wear.*/12)
 lunar_mutant_of(IoErrors spills_forget_pages_that_wait pages/log.c "(*flags & (LN_DIRTY | LN_KEPT)) == (LN_DIRTY | LN_KEPT)"
   "(*flags & LN_KEPT) != 0"
   --gtest_filter=Modes/IoErrors.in_bad_sectors*)

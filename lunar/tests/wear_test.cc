@@ -59,6 +59,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Logger{"append", {.buffer_bytes = 16384}}, Logger{"append, tree", {.index = LUNAR_INDEX_TREE}},
                     Logger{"append, tree", {.buffer_bytes = 4096, .index = LUNAR_INDEX_TREE}},
                     Logger{"append of 400", {.rows = 100'000, .text_bytes = 400}},
+                    Logger{"ring of 400, tree",
+                           {.ring_rows = 4000, .index = LUNAR_INDEX_TREE, .rows = 100'000, .text_bytes = 400}},
                     Logger{"append of 800, tree", {.index = LUNAR_INDEX_TREE, .rows = 100'000, .text_bytes = 800}},
                     Logger{"append of 800", {.buffer_bytes = 4096, .rows = 100'000, .text_bytes = 800}},
                     Logger{"append, metadata", {.mode = LUNAR_MODE_METADATA}},
