@@ -126,6 +126,7 @@ int main(int argc, char** argv) {
   wear->add_option("--buffer-bytes", options.logging.buffer_bytes)
       ->check(CLI::Range(std::size_t{LUNAR_BUFFER_BYTES_MIN(512)}, std::size_t{1} << 30));
   wear->add_flag_callback("--tree", [&options] { options.logging.index = LUNAR_INDEX_TREE; });
+  wear->add_option("--sectors", options.logging.sectors, "of the device");
   wear->add_option("--rows", options.logging.rows)->check(CLI::Range(1, 1'000'000'000));
   auto* calls = app.add_subcommand("calls", "what single calls ask of the device");
   calls->add_option("--buffer-bytes", options.calling.buffer_bytes)

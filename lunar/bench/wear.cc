@@ -51,7 +51,8 @@ void must(int error) {
 }  // namespace
 
 nlohmann::json wear(const Logging& logging) {
-  Counted device(logging.ring_rows != 0 || logging.counters != 0 ? 32'768 : 262'144);
+  const std::uint32_t usual = logging.ring_rows != 0 || logging.counters != 0 ? 32'768 : 262'144;
+  Counted device(logging.sectors != 0 ? logging.sectors : usual);
   std::vector<std::uint64_t> buffer(logging.buffer_bytes / 8);
   device.config.buffer = buffer.data(), device.config.buffer_bytes = logging.buffer_bytes;
   device.config.mode = logging.mode;

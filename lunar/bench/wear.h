@@ -18,6 +18,7 @@ struct Logging {
   lunar_mode mode = LUNAR_MODE_FULL;
   std::int64_t rows = 604'800;    // a week, one a second
   std::uint32_t text_bytes = 20;  // of the third column
+  std::uint32_t sectors = 0;      // of the device, each of 512 bytes; 0: 16 MB for rings and counters, else 128 MB
 };
 
 // Sectors written a row, of these in the zones of metadata; writes a row of the sector that is written most, the zone

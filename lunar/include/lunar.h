@@ -10,9 +10,10 @@
  * - After a failed write or flush the device's content is unknown. The handle has failed: every further call returns
  *   LUNAR_E_FAILED and changes nothing. Call lunar_unmount and lunar_mount: the volume is then as after a power cut at
  *   the moment of the failure: the failed operation took effect wholly or not at all.
- * - After a failed read the handle stays usable, unless the operation was already recorded or, in mode none, had begun
- *   to change something: then the handle has failed, too. The card may have been changed, so before the next operation
- * and before any write lunar reads which volume the device has (see lunar_revalidate).
+ * - After a failed read the handle stays usable. It has failed, too, if the operation was already recorded, if a
+ * further read failed while the operation was undone, or if, in mode none, it had begun to change something.
+ * - The card may have been changed. So after an error, before the next operation and before any write, lunar reads
+ * which volume the device has (see lunar_revalidate).
  *
  * Threads: one thread at a time uses a handle. With config.lock and unlock every function may be called from any
  * thread, but not from a signal handler, an interrupt or a callback of the configuration.
@@ -443,10 +444,14 @@ LUNAR_MUST_CHECK int lunar_mount(struct lunar* db, const struct lunar_config* co
 /* For removable cards: call it when the card may have been changed, as after an interrupt of the card-detect switch. It
  * reads one sector. 0: the device has the volume that was mounted. E_OTHER_VOLUME: it has another volume, or none;
  * nothing was written to it, the handle has failed, and lunar_mount uses the new card. E_IO: no card; the handle stays
- * usable in case the same card comes back. If changes fill the buffer, it has no free sector for the read: then a
- * transaction is lost (E_TXN), and without a card the handle fails (E_IO).
+ * usable in case the same card comes back.
  *
- * After E_IO each function does this check first, and returns the same errors. */
+ * If changes fill the buffer, it has no free sector for the read. Then lunar_revalidate repeats the operations since
+ * the last checkpoint, as a mount does; an open transaction is lost (E_TXN); and without a card the handle fails
+ * (E_IO). In mode none the handle fails (E_IO).
+ *
+ * After E_IO each function does this check first, and returns the same errors. If no sector is free then, the handle
+ * fails (E_IO). */
 LUNAR_MUST_CHECK int lunar_revalidate(struct lunar* db);
 /* Makes everything durable and ends the use of the device. An open transaction is rolled back. */
 LUNAR_MUST_CHECK int lunar_unmount(struct lunar* db);

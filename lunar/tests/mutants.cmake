@@ -214,8 +214,11 @@ lunar_mutant_of(ChangedCard the_card_is_not_asked_before_a_write pages/frames.c
   "const int error = ln_same_volume(db, data);" "const int error = 0;\n  (void)data;")
 lunar_mutant_of(ChangedCard another_card_is_a_damaged_one tables/session.c
   "if (error == LUNAR_E_CORRUPT) {" "if (0) {")
-lunar_mutant_of(ChangedCard a_transaction_leaves_no_sector_to_read_into api/volume.c
-  "if (!error && db->state == LN_IN_TXN && !ln_has_scratch(db))" "if (0)" --gtest_filter=SameCard.*)
+lunar_mutant_of(ChangedCard a_full_buffer_fails_the_revalidation api/volume.c
+  "NONE || ln_has_scratch(db))" "NONE || ln_has_scratch(db) || db->state != LN_IN_TXN)" --gtest_filter=SameCard.*row)
+lunar_mutant_of(ChangedCard a_full_buffer_fails_the_revalidation_in_a_transaction api/volume.c
+  "NONE || ln_has_scratch(db))" "NONE || ln_has_scratch(db) || db->state == LN_IN_TXN)"
+  --gtest_filter=SameCard.*transaction*)
 lunar_mutant_of(ChangedCard the_card_is_not_asked_before_an_operation tables/session.c
   "LUNAR_E_TXN : ln_same_volume(db, NULL);" "LUNAR_E_TXN : 0;")
 

@@ -369,12 +369,16 @@ int lunar_mount(struct lunar* db, const struct lunar_config* config) {
 
 #if LUNAR_WITH_CARDS
 int lunar_revalidate(struct lunar* db) {
-  int error = ln_lock(db);
-  if (!db || !db->config) return error;
+  int error = ln_enter_for_commit(db);
+  if (error) return error;
   db->doubtful = 1;
-  /* If the changes of the transaction fill the buffer, no sector of it is free for the read. */
-  if (!error && db->state == LN_IN_TXN && !ln_has_scratch(db)) error = ln_undo(db, LUNAR_E_TXN);
-  return ln_leave(db, error ? error : ln_same_volume(db, NULL));
+  /* If changes fill the buffer, no sector of it is free for the read. The undo makes one free, reads, and repeats the
+   * committed operations. Mode none cannot repeat them. */
+  if (db->mode == LUNAR_MODE_NONE || ln_has_scratch(db))
+    error = ln_same_volume(db, NULL);
+  else
+    error = ln_undo(db, db->state == LN_IN_TXN ? LUNAR_E_TXN : 0);
+  return ln_leave(db, error);
 }
 #endif
 
