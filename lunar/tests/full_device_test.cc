@@ -442,6 +442,26 @@ TEST(Ring, goes_on_while_rows_of_the_other_table_go_and_come) {
 }
 
 // All blocks have one size here, and each chunk has one of them. The ring's only block is full again and again.
+// The ring is larger than the device. Its oldest blocks are small ones of the time when it was small itself: many of
+// them have to go before a chunk is free for a page of the index.
+TEST(Ring, larger_than_its_device_takes_each_row) {
+  const auto seed = test_seed();
+  for (std::uint64_t life = 0; life < 24; life += one_in(4)) {
+    FullVolume volume(1500 + static_cast<std::uint32_t>(life * 100), seed + life);
+    SCOPED_TRACE("life " + std::to_string(life) + ", " + std::to_string(volume.device.sector_count) + " sectors");
+    const lunar_index index = life % 8 == 0 ? LUNAR_INDEX_TREE : LUNAR_INDEX_HASH;
+    volume.create(0, {index, static_cast<int>(life % 3 == 2), false, 0}, LUNAR_RING_ROWS, 1'000'000'000);
+    std::uint64_t most = 0;
+    for (std::int64_t key = 0; key < 40'000; ++key) {
+      ASSERT_EQ(volume.insert(0, key, 1 + volume.random() % 37), 0) << "row " << key;
+      if (key % 1000 == 0) most = std::max(most, volume.rows(0));
+    }
+    EXPECT_GT(most, 5000U);
+    EXPECT_LT(most, 36'000U);  // the device was full
+    EXPECT_EQ(volume.check(), "");
+  }
+}
+
 TEST(Ring, of_one_block_empties_it_on_a_full_device) {
   const auto seed = test_seed();
   for (std::uint64_t life = 0; life < 8; ++life) {

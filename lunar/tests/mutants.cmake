@@ -48,6 +48,8 @@ function(lunar_mutant name file old new)
   lunar_mutant_of(PowerCuts "${name}" "${file}" "${old}" "${new}" ${arguments})
 endfunction()
 
+lunar_mutant_of(FullDevice rings_free_few_blocks api/operations.c
+  "RING_BLOCKS_MAX = LN_CHUNK_BLOCKS_MAX" "RING_BLOCKS_MAX = 16" --gtest_filter=Ring.larger*)
 lunar_mutant_of(FullDevice repairs_take_free_chunks_first space/alloc.c
   "#define PACKS(db) ((db)->building & LN_AVOIDS_BAD)" "#define PACKS(db) 0")
 lunar_mutant_of(FullDevice repairs_leave_the_last_free_chunk recovery/repair.c "db->reclaiming = 1;" "")

@@ -124,7 +124,9 @@ static int update(const struct lunar_table* table, const struct lunar_value* key
 }
 
 #if LUNAR_WITH_RING
-enum { RING_BLOCKS_MAX = 16 }; /* most blocks that a ring frees for one insertion */
+/* Most blocks that a ring frees for one insertion. An index may need blocks of another size, and a chunk of small
+ * blocks is free only when all of them are. */
+enum { RING_BLOCKS_MAX = LN_CHUNK_BLOCKS_MAX };
 
 static int remove_oldest_row(const struct lunar_table* table, struct lunar_frame* meta) {
   struct ln_place oldest;
@@ -172,14 +174,15 @@ static int free_oldest_block(const struct lunar_table* table, uint32_t row_bytes
 static LN_APART int insert_when_full(const struct lunar_table* table, const struct lunar_value* values) {
   struct lunar* db = table->db;
   const uint32_t row_bytes = ln_row_bytes(table, values) + ln_row_sum_bytes(table);
-  int error = LUNAR_E_FULL;
-  for (uint32_t i = 0; error == LUNAR_E_FULL && i < RING_BLOCKS_MAX && db->state == LN_READY; i++) {
+  int error;
+  uint32_t blocks = RING_BLOCKS_MAX;
+  do {
     LN_TRY(free_oldest_block(table, row_bytes));
     db->reclaiming = 1;
     error = insert(table, values);
     db->reclaiming = 0;
     error = ln_undo_change(db, error);
-  }
+  } while (error == LUNAR_E_FULL && --blocks && db->state == LN_READY);
   return error;
 }
 #else
