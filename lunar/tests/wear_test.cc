@@ -57,9 +57,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Logger{"ring", {.ring_rows = 4000, .buffer_bytes = 16384}},
                     Logger{"ring, tree", {.ring_rows = 4000, .index = LUNAR_INDEX_TREE}},
                     Logger{"ring, tree", {.ring_rows = 4000, .buffer_bytes = 4096, .index = LUNAR_INDEX_TREE}},
-                    Logger{"ring, 2 MB", {.ring_rows = 4000, .sectors = 4096}},
-                    Logger{"ring, 4 MB", {.ring_rows = 20'000, .sectors = 8192}},
-                    Logger{"ring, tree, 8 MB", {.ring_rows = 20'000, .index = LUNAR_INDEX_TREE, .sectors = 16'384}},
                     Logger{"counters", {.counters = 10}}, Logger{"append", {.buffer_bytes = least}},
                     Logger{"append", {.buffer_bytes = 16384}}, Logger{"append, tree", {.index = LUNAR_INDEX_TREE}},
                     Logger{"append, tree", {.buffer_bytes = 4096, .index = LUNAR_INDEX_TREE}},
@@ -72,7 +69,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Logger{"append, none", {.mode = LUNAR_MODE_NONE}},
                     Logger{"ring, none", {.ring_rows = 4000, .mode = LUNAR_MODE_NONE}},
                     Logger{"counters, none", {.counters = 10, .mode = LUNAR_MODE_NONE}},
-                    Logger{"append, tree, none", {.index = LUNAR_INDEX_TREE, .mode = LUNAR_MODE_NONE}}));
+                    Logger{"append, tree, none", {.index = LUNAR_INDEX_TREE, .mode = LUNAR_MODE_NONE}},
+                    Logger{"ring, 2 MB", {.ring_rows = 4000, .sectors = 4096}},
+                    Logger{"ring, 4 MB", {.ring_rows = 20'000, .sectors = 8192}},
+                    Logger{"ring, tree, 8 MB", {.ring_rows = 20'000, .index = LUNAR_INDEX_TREE, .sectors = 16'384}}));
 
 }  // namespace
 }  // namespace lunar_test
