@@ -10,10 +10,11 @@
  * - After a failed write or flush the device's content is unknown. The handle has failed: every further call returns
  *   LUNAR_E_FAILED and changes nothing. Call lunar_unmount and lunar_mount: the volume is then as after a power cut at
  *   the moment of the failure: the failed operation took effect wholly or not at all.
- * - After a failed read the handle stays usable. It has failed, too, if the operation was already recorded, if a
- * further read failed while the operation was undone, or if, in mode none, it had begun to change something.
+ * - After a failed read the handle stays usable, except in three cases, in which it has failed, too: the operation was
+ *   already recorded; a further read failed while the operation was undone; or, in mode none, the operation had begun
+ *   to change something.
  * - The card may have been changed. So after an error, before the next operation and before any write, lunar reads
- * which volume the device has (see lunar_revalidate).
+ *   which volume the device has (see lunar_revalidate).
  *
  * Threads: one thread at a time uses a handle. With config.lock and unlock every function may be called from any
  * thread, but not from a signal handler, an interrupt or a callback of the configuration.
